@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@
 #include "agent/state/identity.h"
 #include "agent/sys/accounts.h"
 #include "agent/sys/apt_package_manager.h"
+#include "agent/sys/dnf/dnf_package_manager.h"
+#include "agent/sys/package_family.h"
 #include "agent/sys/sd_bus_unit_manager.h"
 #include "agent/transfer/downloader.h"
 #include "agent/transfer/transfers.h"
@@ -103,6 +106,14 @@ absl::StatusOr<std::string> ReadBootId(sys::FileSystem& files) {
   return id;
 }
 
+PackageManager& MakePackages(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock) {
+  if (DetectPackageFamily(files) == PackageFamily::kApt)
+    return *new AptPackageManager(files, processes, clock);
+  utsname kernel{};
+  ::uname(&kernel);
+  return *new DnfPackageManager(files, processes, clock, {.machine = kernel.machine});
+}
+
 // The whole agent. Its parts live as long as the process: a hanging step may still use them when
 // the process ends.
 absl::StatusOr<int> RunAgent(const Flags& flags) {
@@ -123,7 +134,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& mailbox = *new Mailbox([](absl::string_view note) { LogInfo(note); });
   auto& channel = *new CurrentChannel;
   auto& units = *new SdBusUnitManager(processes, clock);
-  auto& packages = *new AptPackageManager(files, processes, clock);
+  PackageManager& packages = MakePackages(files, processes, clock);
   auto& accounts = *new SystemAccounts(processes);
   auto& http = *new sys::CurlHttpClient;
   auto& downloader = *new Downloader({}, http, files, clock);

@@ -53,7 +53,11 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeMounts(const v1::Step& step, Resou
 // Packages: installed, removed or kept at the newest version.
 absl::StatusOr<std::unique_ptr<Resource>> MakePackage(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff);
-// A source of packages: a deb822 file and the key that signs it.
+// The stream of a module that dnf takes packages from.
+absl::StatusOr<std::unique_ptr<Resource>> MakePackageModule(const v1::Step& step,
+                                                            ResourceContext& context,
+                                                            bool want_diff);
+// A source of packages: its file and the key that signs it.
 absl::StatusOr<std::unique_ptr<Resource>> MakePackageRepository(const v1::Step& step,
                                                                 ResourceContext& context,
                                                                 bool want_diff);

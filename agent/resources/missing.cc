@@ -18,7 +18,7 @@ namespace {
 constexpr char kPathPayload[] = "muster/missing-path";
 constexpr char kPackagesPayload[] = "muster/missing-packages";
 
-constexpr char kAptFolder[] = "/etc/apt";
+constexpr absl::string_view kPackageFolders[] = {"/etc/apt", "/etc/yum.repos.d", "/etc/dnf"};
 
 // Parts of the names of packages that set up repositories: cuda-keyring, mysql-apt-config.
 constexpr absl::string_view kRepositoryPackages[] = {"apt", "keyring", "release", "repo",
@@ -60,7 +60,7 @@ std::string PathOf(const v1::Step& step) {
 }
 
 bool MayBringPackages(const v1::Step& step) {
-  if (step.has_package_repository() || step.has_command()) return true;
+  if (step.has_package_repository() || step.has_package_module() || step.has_command()) return true;
   if (step.has_package()) {
     const auto& names = step.package().names();
     return std::any_of(names.begin(), names.end(), [](const std::string& name) {
@@ -69,7 +69,9 @@ bool MayBringPackages(const v1::Step& step) {
     });
   }
   const std::string path = PathOf(step);
-  return !path.empty() && IsWithin(path, kAptFolder);
+  return !path.empty() &&
+         std::any_of(std::begin(kPackageFolders), std::end(kPackageFolders),
+                     [&](absl::string_view folder) { return IsWithin(path, folder); });
 }
 
 bool MayBringPath(const v1::Step& step, absl::string_view path) {

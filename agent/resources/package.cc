@@ -25,9 +25,12 @@ constexpr absl::Duration kMissingMaxAge = absl::Minutes(5);
 constexpr absl::string_view kField = "package ";
 constexpr absl::string_view kInstalled = "installed";
 
-// "1.2-3", or "1.2*" for every version that begins so.
+// "1.2-3", or "1.2*" for every version that begins so. Without an epoch it means every epoch.
 bool VersionMatches(absl::string_view version, absl::string_view wanted) {
   if (wanted.empty()) return true;
+  if (const size_t epoch = version.find(':');
+      epoch != absl::string_view::npos && !absl::StrContains(wanted, ':'))
+    version.remove_prefix(epoch + 1);
   if (wanted.back() == '*') return absl::StartsWith(version, wanted.substr(0, wanted.size() - 1));
   return version == wanted;
 }
@@ -36,9 +39,6 @@ void AppendNew(const std::vector<std::string>& from, std::vector<std::string>& t
   for (const std::string& name : from)
     if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
 }
-
-// The package part of "name=version".
-std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
 
 bool Names(const std::vector<std::string>& items, const std::string& name) {
   return std::any_of(items.begin(), items.end(),
@@ -150,7 +150,11 @@ class Package final : public Resource {
  private:
   bool HasOtherVersion(const PackageStatus& status) const {
     return !spec_.version().empty() &&
-           !(status.installed && VersionMatches(status.version, spec_.version()));
+           !(status.installed &&
+             (VersionMatches(status.version, spec_.version()) ||
+              std::any_of(status.older.begin(), status.older.end(), [this](const auto& version) {
+                return VersionMatches(version, spec_.version());
+              })));
   }
 
   // Lists that cannot be read are fetched again; an error then names its repository.

@@ -12,12 +12,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "agent/sys/failure_text.h"
 
 namespace muster::agent {
 namespace {
 
 constexpr float kDownloadShare = 0.3f;
-constexpr size_t kMaxCauses = 4;
 constexpr size_t kMaxSaid = 6;
 
 // Parts of apt's messages and the remedy for each.
@@ -267,16 +267,6 @@ AptFailure ParseAptFailure(absl::string_view output) {
   return failure;
 }
 
-std::string AptFailure::Describe() const {
-  if (causes.empty()) return "";
-  const size_t shown = std::min(causes.size(), kMaxCauses);
-  std::string text =
-      absl::StrJoin(causes.begin(), causes.begin() + static_cast<std::ptrdiff_t>(shown), "\n");
-  if (shown < causes.size()) absl::StrAppend(&text, "\n… and ", causes.size() - shown, " more");
-  if (absl::EndsWith(text, ".")) text.pop_back();
-  if (!hint.empty()) absl::StrAppend(&text, "; ", hint);
-  if (!said.empty()) absl::StrAppend(&text, "\n", absl::StrJoin(said, "\n"));
-  return text;
-}
+std::string AptFailure::Describe() const { return DescribeFailure(causes, hint, said); }
 
 }  // namespace muster::agent

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/sys/apt_arguments.h"
+#include "agent/sys/package_patience.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 
@@ -22,23 +23,6 @@ constexpr char kJournalFolder[] = "/var/lib/dpkg/updates";
 constexpr char kSourcesFile[] = "/etc/apt/sources.list";
 constexpr char kSourcesFolder[] = "/etc/apt/sources.list.d";
 constexpr char kListsFolder[] = "/var/lib/apt/lists";
-// After a name was not found the lists are fetched again, unless that was done just now.
-constexpr absl::Duration kFreshEnough = absl::Minutes(5);
-constexpr absl::Duration kLockPoll = absl::Seconds(1);
-// Pause after a server answered with an error, longer with each try.
-constexpr absl::Duration kServerPause = absl::Seconds(2);
-constexpr int kMaxAttempts = 4;
-
-std::string Stamp(const std::string& work_folder) { return absl::StrCat(work_folder, "/updated"); }
-
-// For the people who watch, and for the step's record.
-void Tell(const PackageObserver& observer, absl::string_view what) {
-  if (observer.on_activity) observer.on_activity(what, std::nullopt);
-  if (observer.on_output) observer.on_output(what);
-}
-
-// The package part of "name=version".
-std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
 
 // The last state of a progress display that overwrites itself, in a file.
 absl::string_view LastDisplay(absl::string_view line) {
@@ -51,7 +35,12 @@ absl::string_view LastDisplay(absl::string_view line) {
 
 AptPackageManager::AptPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes,
                                      Clock& clock, AptOptions options)
-    : files_(files), processes_(processes), clock_(clock), options_(std::move(options)) {}
+    : files_(files),
+      processes_(processes),
+      clock_(clock),
+      options_(std::move(options)),
+      age_(files, clock, absl::StrCat(options_.work_folder, "/updated"), kSourcesFile,
+           kSourcesFolder) {}
 
 absl::StatusOr<std::shared_ptr<const DpkgStatus>> AptPackageManager::ReadStatus() {
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files_.Stat(kStatusFile));
@@ -94,31 +83,8 @@ absl::StatusOr<std::map<std::string, PackageStatus>> AptPackageManager::Query(
   return found;
 }
 
-absl::Time AptPackageManager::ListsFetchedAt() {
-  const auto stamp = files_.Read(Stamp(options_.work_folder));
-  absl::Time fetched;
-  std::string error;
-  if (!stamp.ok() ||
-      !absl::ParseTime(absl::RFC3339_full, std::string(absl::StripAsciiWhitespace(*stamp)),
-                       &fetched, &error) ||
-      fetched > clock_.Now())
-    return absl::InfinitePast();
-  return fetched;
-}
-
 bool AptPackageManager::ListsAreOlderThan(absl::Duration max_age) {
-  const absl::Time fetched = ListsFetchedAt();
-  if (fetched == absl::InfinitePast() || clock_.Now() - fetched > max_age) return true;
-  std::vector<std::string> sources = {kSourcesFile, kSourcesFolder};
-  if (const auto names = files_.List(kSourcesFolder); names.ok())
-    for (const std::string& name : *names)
-      sources.push_back(absl::StrCat(kSourcesFolder, "/", name));
-  for (const std::string& path : sources) {
-    const auto stat = files_.Stat(path);
-    if (stat.ok() && stat->has_value() && absl::FromUnixNanos((*stat)->modified_ns) > fetched)
-      return true;
-  }
-  return !HasLists();
+  return age_.IsOver(max_age) || !HasLists();
 }
 
 // Image builders delete them.
@@ -161,20 +127,7 @@ absl::StatusOr<PackagePreview> AptPackageManager::Preview(const PackageTransacti
 }
 
 absl::Status AptPackageManager::AwaitLock(const PackageObserver& observer) {
-  const absl::Time deadline = clock_.Now() + options_.lock_timeout;
-  std::string told;
-  while (const std::optional<LockHolder> holder = options_.find_lock_holder()) {
-    const std::string who = holder->Describe();
-    if (clock_.Now() >= deadline)
-      return absl::UnavailableError(
-          absl::StrCat("the package lock is still held by ", who, " after ",
-                       absl::FormatDuration(options_.lock_timeout),
-                       "; check what it is doing, end it if it hangs, and run again"));
-    if (who != told) Tell(observer, absl::StrCat("waiting for the package lock held by ", who));
-    told = who;
-    clock_.Sleep(kLockPoll);
-  }
-  return absl::OkStatus();
+  return AwaitPackageLock(options_.find_lock_holder, options_.lock_timeout, clock_, observer);
 }
 
 absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::string> argv,
@@ -250,11 +203,7 @@ absl::Status AptPackageManager::UpdateLists(absl::Duration max_age,
     const absl::Time started = clock_.Now();
     ASSIGN_OR_RETURN(const sys::ProcessResult result,
                      RunTool(argv, options_.update_timeout, observer));
-    // The start time, because a repository file may have been written meanwhile.
-    if (result.ok())
-      return files_.WriteAtomically(
-          Stamp(options_.work_folder),
-          absl::StrCat(absl::FormatTime(started, absl::UTCTimeZone()), "\n"), {.mode = 0600});
+    if (result.ok()) return age_.Record(started);
     const AptFailure failure = ParseAptFailure(result.output);
     // apt-get itself does not wait for this lock.
     if (failure.remedy == AptRemedy::kWaitForLock && attempt < kMaxAttempts) {
@@ -411,6 +360,19 @@ absl::StatusOr<bool> AptPackageManager::IsOlder(const std::string& a, const std:
   if (result.signal == 0 && !result.timed_out && result.exit_code <= 1)
     return result.exit_code == 0;
   return sys::CheckSuccess({.argv = {"dpkg --compare-versions"}}, result);
+}
+
+absl::StatusOr<std::string> AptPackageManager::ModuleStream(const std::string& module) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "module '", module,
+      "': this node's packages are apt's, which has no module streams; choose versions "
+      "by package: {version: …}, or leave the task out by a when:"));
+}
+
+absl::Status AptPackageManager::SetModuleStream(const std::string& module,
+                                                const std::string& stream,
+                                                const PackageObserver& observer) {
+  return ModuleStream(module).status();
 }
 
 }  // namespace muster::agent

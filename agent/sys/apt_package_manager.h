@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/sys/apt_output.h"
 #include "agent/sys/dpkg_status.h"
+#include "agent/sys/list_age.h"
 #include "agent/sys/package_lock.h"
 #include "agent/sys/package_manager.h"
 #include "common/base/clock.h"
@@ -36,6 +37,7 @@ class AptPackageManager final : public PackageManager {
   AptPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock,
                     AptOptions options = {});
 
+  PackageFamily family() const override { return PackageFamily::kApt; }
   absl::StatusOr<std::map<std::string, PackageStatus>> Query(const std::vector<std::string>& names,
                                                              bool with_candidates) override;
   absl::Status Apply(const PackageTransaction& transaction,
@@ -43,16 +45,16 @@ class AptPackageManager final : public PackageManager {
   absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) override;
   absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
   absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override;
+  absl::StatusOr<std::string> ModuleStream(const std::string& module) override;
+  absl::Status SetModuleStream(const std::string& module, const std::string& stream,
+                               const PackageObserver& observer) override;
 
  private:
   absl::StatusOr<std::shared_ptr<const DpkgStatus>> ReadStatus();
-  // When the lists were fetched; InfinitePast: never, or at a time in the future, because the clock
-  // was set back since.
-  absl::Time ListsFetchedAt();
   bool HasLists();
   // The total size of the archives; 0 if a list does not say.
   uint64_t SizeOf(const std::map<std::string, std::string>& versions);
-  // True when the lists were not fetched within `max_age`, or a repository file changed since.
+  // True also when there are none.
   bool ListsAreOlderThan(absl::Duration max_age);
   absl::Status AwaitLock(const PackageObserver& observer);
   // Finishes the half-done work of an earlier transaction as far as possible: the rest shows in the
@@ -80,6 +82,7 @@ class AptPackageManager final : public PackageManager {
   sys::ProcessRunner& processes_;
   Clock& clock_;
   const AptOptions options_;
+  ListAge age_;
 
   absl::Mutex transaction_mutex_;  // one at a time, held for minutes; never by Query()
   absl::Mutex cache_mutex_;

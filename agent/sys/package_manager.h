@@ -22,11 +22,17 @@ struct PackageStatus {
   bool held = false;                // upgrades skip it
   bool configuration_left = false;  // removed, but its configuration files are still there
   std::string version;              // of the installed package; empty without one
+  // Set for packages that stay beside other versions of themselves, such as kernels with dnf: the
+  // older versions that are installed, too.
+  std::vector<std::string> older;
   // Set if it was asked for: the version that an installation without a version would take (empty:
   // none), and all available versions, newest first.
   std::string candidate;
   std::vector<std::string> available;
 };
+
+// The package part of "name=version".
+inline std::string NameOf(const std::string& item) { return item.substr(0, item.find('=')); }
 
 // One transaction of the package manager: all of it or, if a package fails, as much as possible.
 struct PackageTransaction {
@@ -61,10 +67,20 @@ struct PackageObserver {
   std::function<void(absl::string_view line)> on_output;
 };
 
+// For the people who watch, and for the step's record.
+inline void Tell(const PackageObserver& observer, absl::string_view what) {
+  if (observer.on_activity) observer.on_activity(what, std::nullopt);
+  if (observer.on_output) observer.on_output(what);
+}
+
+// The tools that own a node's packages, and the form in which they know repositories.
+enum class PackageFamily { kApt, kDnf };
+
 // Thread-safe: one transaction runs at a time, others wait.
 class PackageManager {
  public:
   virtual ~PackageManager() = default;
+  virtual PackageFamily family() const = 0;
   // The state of each name; names that exist nowhere are simply not installed. Candidates take a
   // second and are looked up only when asked for. Does not wait for the lock.
   virtual absl::StatusOr<std::map<std::string, PackageStatus>> Query(
@@ -83,6 +99,11 @@ class PackageManager {
   virtual absl::Status Update(absl::Duration max_age, const PackageObserver& observer) = 0;
   // Whether version `a` comes before `b` in the package manager's own order.
   virtual absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) = 0;
+  // The enabled stream of a module; "": none. FailedPrecondition where packages have no modules.
+  virtual absl::StatusOr<std::string> ModuleStream(const std::string& module) = 0;
+  // Enables that stream in place of another, or none with "". Changes no package.
+  virtual absl::Status SetModuleStream(const std::string& module, const std::string& stream,
+                                       const PackageObserver& observer) = 0;
 };
 
 }  // namespace muster::agent

@@ -25,11 +25,27 @@ class FakePackageManager final : public agent::PackageManager {
   bool has_lists = true;
   uint64_t archive_bytes = 0;  // per package
   std::map<std::string, std::vector<std::string>> dependencies, dependents;
+  agent::PackageFamily packages_of = agent::PackageFamily::kApt;
+  std::map<std::string, std::string> streams;  // module → its enabled stream
 
   // Transactions as "install a b remove c", and "update".
   std::vector<std::string> log() {
     absl::MutexLock lock(&mutex_);
     return log_;
+  }
+
+  agent::PackageFamily family() const override { return packages_of; }
+
+  absl::StatusOr<std::string> ModuleStream(const std::string& module) override {
+    absl::MutexLock lock(&mutex_);
+    return streams[module];
+  }
+  absl::Status SetModuleStream(const std::string& module, const std::string& stream,
+                               const agent::PackageObserver& observer) override {
+    absl::MutexLock lock(&mutex_);
+    log_.push_back(absl::StrCat("stream ", module, ":", stream));
+    streams[module] = stream;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::map<std::string, agent::PackageStatus>> Query(

@@ -115,6 +115,13 @@ void ClaimRepository(const v1::Step& step, Claims& claims) {
       .WantIf(there, kContent, BytesOf(repository));
 }
 
+void ClaimModule(const v1::Step& step, Claims& claims) {
+  const v1::PackageModuleResource& module = step.package_module();
+  claims.Of(absl::StrCat("package module ", module.name()))
+      .WantThere(IsThere(module.state()))
+      .WantIfSaid("stream", module.stream());
+}
+
 void ClaimFile(const v1::Step& step, Claims& claims) {
   const v1::FileResource& file = step.file();
   claims.OfPath(file.path()).WantThere(IsThere(file.state()));
@@ -303,6 +310,7 @@ constexpr struct {
 } kKinds[] = {
     {v1::Step::kPackage, &ClaimPackage},
     {v1::Step::kPackageRepository, &ClaimRepository},
+    {v1::Step::kPackageModule, &ClaimModule},
     {v1::Step::kFile, &ClaimFile},
     {v1::Step::kDirectory, &ClaimDirectory},
     {v1::Step::kSymlink, &ClaimSymlink},

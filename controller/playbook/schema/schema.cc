@@ -66,9 +66,26 @@ std::string CheckRepository(const Given& given) {
       if (given.Has(key)) return absl::StrCat("has '", key, "', but its state is absent");
     }
   }
-  if (!wrong.empty() || !given.CertainlyPresent()) return wrong;
+  if (!wrong.empty()) return wrong;
+  if (given.Has("base_urls")) {
+    for (const char* key : {"uris", "suites", "components", "types", "architectures"}) {
+      if (given.Has(key))
+        return absl::StrCat("has 'base_urls', which is for dnf, and '", key, "', which is for apt");
+    }
+    return "";
+  }
+  if (given.Has("signed_metadata")) return "has 'signed_metadata' without base_urls";
+  if (!given.CertainlyPresent()) return "";
   for (const char* key : {"uris", "suites"}) {
     if (!given.Has(key)) return absl::StrCat("lacks '", key, "'");
+  }
+  return "";
+}
+
+std::string CheckModule(const Given& given) {
+  if (given.CertainlyPresent() && !given.Has("stream")) return "lacks 'stream'";
+  if (given.Text("state") == "absent" && given.Has("stream")) {
+    return "has 'stream', but its state is absent";
   }
   return "";
 }
@@ -227,8 +244,15 @@ const std::vector<ResourceType>& ResourceTypes() {
          false,
          {{"packages", Type::kTextList, "packages"},
           {"priority", Type::kPriority, "priority", true},
-          {"pin", Type::kText, "pin"}}}},
+          {"pin", Type::kText, "pin"}}},
+        {"base_urls", Type::kTextList, "base_urls"},
+        {"signed_metadata", Type::kBool, "signed_metadata"}},
        CheckRepository},
+      {"package_module",
+       {{"name", Type::kText, "name", true},
+        {"stream", Type::kText, "stream"},
+        {"state", Type::kWord, "state"}},
+       CheckModule},
       {"file",
        {{"path", Type::kPath, "path", true},
         {"state", Type::kWord, "state"},

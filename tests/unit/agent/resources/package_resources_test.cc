@@ -260,5 +260,91 @@ TEST_F(PackageRepositoryTest, AFailedUpdatePutsTheOldSourceBack) {
   EXPECT_THAT(Fields(*repository), ElementsAre("source", "key"));
 }
 
+class DnfRepositoryTest : public ResourceTest {
+ protected:
+  DnfRepositoryTest() { node_.packages.packages_of = PackageFamily::kDnf; }
+};
+
+TEST_F(DnfRepositoryTest, ChecksThenConverges) {
+  constexpr char kRepo[] = R"(package_repository { name: "site"
+      base_urls: ["http://a.example/el9", "http://b.example/el9"] key: "KEY"
+      signed_metadata: true })";
+  ExpectConverges(kRepo, {"source", "key"});
+  EXPECT_EQ(node_.files.At("/etc/yum.repos.d/site.repo").content,
+            "# Written by Muster.\n[site]\nname=site\n"
+            "baseurl=http://a.example/el9\n        http://b.example/el9\n"
+            "enabled=1\ngpgcheck=1\nrepo_gpgcheck=1\n"
+            "gpgkey=file:///etc/pki/rpm-gpg/site.asc\nskip_if_unavailable=0\n");
+  EXPECT_EQ(node_.files.At("/etc/pki/rpm-gpg/site.asc").content, "KEY\n");
+  EXPECT_THAT(node_.packages.log(), ElementsAre("update"));
+  ExpectConverges(R"(package_repository { name: "site" state: PRESENCE_ABSENT })",
+                  {"source", "key"});
+  EXPECT_FALSE(node_.files.Has("/etc/yum.repos.d/site.repo"));
+  EXPECT_FALSE(node_.files.Has("/etc/pki/rpm-gpg/site.asc"));
+}
+
+TEST_F(DnfRepositoryTest, WritesPinsThatDnfHas) {
+  const struct {
+    const char *pins, *lines;
+  } kRows[] = {
+      {"pins { priority: 1000 }", "priority=1\n"},
+      {"pins { priority: 900 }", "priority=21\n"},
+      {"pins { priority: 500 }", ""},
+      {"pins { priority: 100 }", "priority=499\n"},
+      {"pins { packages: 'a*' packages: 'b' priority: -1 }", "excludepkgs=a* b\n"},
+      {"pins { packages: 'a*' priority: 500 } pins { priority: -1 }", "includepkgs=a*\n"},
+      {"pins { packages: 'a*' priority: 900 } pins { packages: 'b' priority: 900 } "
+       "pins { priority: -1 }",
+       "priority=21\nincludepkgs=a* b\n"},
+  };
+  for (const auto& row : kRows) {
+    const auto repository =
+        Make(absl::StrCat("package_repository { name: 'r' base_urls: 'u' ", row.pins, " }"));
+    ASSERT_OK(repository->Apply(observer_));
+    EXPECT_THAT(node_.files.At("/etc/yum.repos.d/r.repo").content,
+                ::testing::EndsWith(absl::StrCat("skip_if_unavailable=0\n", row.lines)))
+        << row.pins;
+  }
+}
+
+TEST_F(DnfRepositoryTest, RefusesWhatDnfCannotExpress) {
+  for (const char* fields :
+       {"uris: 'u' suites: 's'", "", "base_urls: 'a b'", "base_urls: 'u' signed_metadata: true",
+        "base_urls: 'u' pins { priority: 1001 }",
+        "base_urls: 'u' pins { priority: 900 pin: 'version 5*' }",
+        "base_urls: 'u' pins { packages: 'a' priority: 900 }",
+        "base_urls: 'u' pins { packages: 'a' priority: 900 } pins { priority: 800 }",
+        "base_urls: 'u' pins { priority: -1 }",
+        "base_urls: 'u' pins { packages: 'a,b' priority: -1 }"})
+    EXPECT_THAT(TryMake(absl::StrCat("package_repository { name: 'r' ", fields, " }")),
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
+        << fields;
+  node_.packages.packages_of = PackageFamily::kApt;
+  EXPECT_THAT(TryMake("package_repository { name: 'r' base_urls: 'u' }"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+class PackageModuleTest : public ResourceTest {};
+
+TEST_F(PackageModuleTest, ChecksThenConverges) {
+  ExpectConverges("package_module { name: 'driver' stream: '535-dkms' }", {"stream"});
+  EXPECT_EQ(node_.packages.streams["driver"], "535-dkms");
+  ExpectConverges("package_module { name: 'driver' stream: '550-open' }", {"stream"});
+  ExpectConverges("package_module { name: 'driver' state: PRESENCE_ABSENT }", {"stream"});
+  for (const char* fields : {"name: 'driver'", "name: 'a:b' stream: '1'", "name: 'a' stream: '-x'",
+                             "name: '../a' stream: '1'", "name: 'a' stream: '1/fm'",
+                             "name: 'a' stream: '1' state: PRESENCE_ABSENT"})
+    EXPECT_THAT(TryMake(absl::StrCat("package_module { ", fields, " }")),
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
+        << fields;
+}
+
+TEST_F(PackageTest, AVersionWithoutAnEpochMeansEveryEpoch) {
+  node_.packages.available["driver"] = "3:535.104-1";
+  ExpectConverges(R"(package { names: "driver" version: "535.*" })", {"package driver"});
+  EXPECT_EQ(node_.packages.installed["driver"], "3:535.104-1");
+  EXPECT_THAT(Fields(*Make(R"(package { names: "driver" version: "3:535.*" })")), IsEmpty());
+}
+
 }  // namespace
 }  // namespace muster::agent

@@ -41,6 +41,14 @@ const ResourceRow kResourceRows[] = {
      "package_repository: {name: r, uris: u, suites: s, "
      "pins: \"{{ [{'packages': 'a', 'priority': 5}] }}\"}",
      "package_repository { name: 'r' uris: 'u' suites: 's' pins { packages: 'a' priority: 5 } }"},
+    {"PackageRepositoryOfDnf",
+     "package_repository: {name: r, base_urls: [u, v], signed_metadata: true, signed_by: /k}",
+     "package_repository { name: 'r' base_urls: 'u' base_urls: 'v' signed_metadata: true "
+     "signed_by: '/k' }"},
+    {"PackageModule", "package_module: {name: driver, stream: 535-dkms}",
+     "package_module { name: 'driver' stream: '535-dkms' }"},
+    {"PackageModuleAbsent", "package_module: {name: driver, state: absent}",
+     "package_module { name: 'driver' state: PRESENCE_ABSENT }"},
     {"PackageRepositoryOnePin",
      "package_repository: {name: r, uris: u, suites: s, pins: {priority: 900}}",
      "package_repository { name: 'r' uris: 'u' suites: 's' pins { priority: 900 } }"},

@@ -1,0 +1,592 @@
+#include "agent/sys/dnf/dnf_package_manager.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "agent/sys/dnf/dnf_arguments.h"
+#include "agent/sys/dnf/repositories.h"
+#include "agent/sys/dnf/rpm_version.h"
+#include "agent/sys/package_patience.h"
+#include "common/base/status.h"
+#include "common/base/text/nearest_word.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kConfiguration[] = "/etc/dnf/dnf.conf";
+constexpr char kHistory[] = "/var/lib/dnf/history.sqlite";
+constexpr char kModuleFolder[] = "/etc/dnf/modules.d";
+constexpr char kVersionLockConfiguration[] = "/etc/dnf/plugins/versionlock.conf";
+constexpr char kVersionLockPackage[] = "python3-dnf-plugin-versionlock";
+constexpr size_t kMaxQueryOutput = size_t{16} << 20;
+
+// What changes when one of the files does.
+std::string StateOf(const std::vector<std::string>& paths, sys::FileSystem& files) {
+  std::string state;
+  for (const std::string& path : paths) {
+    const auto stat = files.Stat(path);
+    if (stat.ok() && stat->has_value())
+      absl::StrAppend(&state, path, " ", (*stat)->modified_ns, " ", (*stat)->size, "\n");
+  }
+  return state;
+}
+
+absl::Status CheckNames(const PackageTransaction& transaction) {
+  for (const auto* items : {&transaction.install, &transaction.remove})
+    for (const std::string& item : *items) RETURN_IF_ERROR(CheckDnfName(NameOf(item)));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+DnfPackageManager::DnfPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes,
+                                     Clock& clock, DnfOptions options)
+    : files_(files),
+      processes_(processes),
+      clock_(clock),
+      options_(std::move(options)),
+      age_(files, clock, absl::StrCat(options_.work_folder, "/updated"), kConfiguration,
+           kRepositoryFolder) {}
+
+absl::StatusOr<std::string> DnfPackageManager::DatabaseFolder() {
+  absl::MutexLock lock(&cache_mutex_);
+  if (database_folder_.empty()) {
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     sys::RunChecked(processes_, {.argv = {"rpm", "--eval", "%{_dbpath}"}}));
+    const std::string folder(absl::StripAsciiWhitespace(result.out));
+    if (!absl::StartsWith(folder, "/"))
+      return absl::FailedPreconditionError(
+          absl::StrCat("rpm names '", folder, "' as the folder of its database (%{_dbpath})"));
+    database_folder_ = folder;
+  }
+  return database_folder_;
+}
+
+absl::StatusOr<DnfPackageManager::Database> DnfPackageManager::ReadDatabase() {
+  ASSIGN_OR_RETURN(const std::string folder, DatabaseFolder());
+  std::vector<std::string> paths;
+  for (const char* name : {"/rpmdb.sqlite", "/rpmdb.sqlite-wal", "/Packages", "/Packages.db"})
+    paths.push_back(absl::StrCat(folder, name));
+  const std::string state = StateOf(paths, files_);
+  absl::MutexLock lock(&cache_mutex_);
+  if (database_ == nullptr || state != database_state_) {
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     sys::RunChecked(processes_, {.argv = {"rpm", "--query", "--all",
+                                                           "--queryformat", RpmDatabase::kFormat},
+                                                  .max_output = kMaxQueryOutput}));
+    database_ = std::make_shared<const RpmDatabase>(RpmDatabase::Parse(result.out));
+    database_state_ = state;
+  }
+  return database_;
+}
+
+std::map<std::string, std::string> DnfPackageManager::Unfinished(const RpmDatabase& database) {
+  std::vector<std::string> last;
+  const std::string state = StateOf({kHistory, absl::StrCat(kHistory, "-wal")}, files_);
+  {
+    absl::MutexLock lock(&cache_mutex_);
+    if (state != history_state_) {
+      // Fails where there is no transaction yet.
+      const auto result = processes_.Run({.argv = DnfQuery({"history", "info", "last"})});
+      history_ =
+          result.ok() && result->ok() ? ParseUnfinished(result->out) : std::vector<std::string>();
+      history_state_ = state;
+    }
+    last = history_;
+  }
+  std::map<std::string, std::string> unfinished;
+  for (const std::string& nevra : last)
+    if (const RpmPackage* package = database.FindNevra(nevra); package != nullptr)
+      unfinished[nevra] = package->transaction;
+  const auto record = files_.Read(absl::StrCat(options_.work_folder, "/unfinished"));
+  if (!record.ok()) return unfinished;
+  for (const absl::string_view line : absl::StrSplit(*record, '\n')) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits('\t', 1));
+    const RpmPackage* package = database.FindNevra(parts.first);
+    // Installed again since: whoever did that has finished it.
+    if (package != nullptr && package->transaction == parts.second) unfinished.insert(parts);
+  }
+  return unfinished;
+}
+
+absl::Status DnfPackageManager::RecordUnfinished(const RpmDatabase& database) {
+  const std::string path = absl::StrCat(options_.work_folder, "/unfinished");
+  std::string text;
+  for (const auto& [nevra, transaction] : Unfinished(database))
+    absl::StrAppend(&text, nevra, "\t", transaction, "\n");
+  if (files_.Read(path).value_or("") == text) return absl::OkStatus();
+  RETURN_IF_ERROR(files_.MakeDirectory(options_.work_folder, 0700));
+  return files_.WriteAtomically(path, text, {.mode = 0600});
+}
+
+absl::StatusOr<DnfPackageManager::Locks> DnfPackageManager::ReadLocks() {
+  const auto configuration = files_.Read(kVersionLockConfiguration);
+  if (absl::IsNotFound(configuration.status())) return Locks{};
+  RETURN_IF_ERROR(configuration.status());
+  Locks locks;
+  if (!VersionLockIsEnabled(*configuration)) return locks;
+  locks.path = VersionLockPath(*configuration);
+  if (!absl::StartsWith(locks.path, "/"))
+    return absl::FailedPreconditionError(
+        absl::StrCat(kVersionLockConfiguration, " names no file in locklist"));
+  const auto text = files_.Read(locks.path);
+  if (text.ok()) {
+    locks.text = *text;
+  } else if (!absl::IsNotFound(text.status())) {
+    return text.status();
+  }
+  return locks;
+}
+
+std::map<std::string, int> DnfPackageManager::Priorities() {
+  std::map<std::string, int> priorities;
+  const auto names = files_.List(kRepositoryFolder);
+  if (!names.ok()) return priorities;
+  for (const std::string& name : *names) {
+    if (!absl::EndsWith(name, ".repo")) continue;
+    if (const auto text = files_.Read(absl::StrCat(kRepositoryFolder, "/", name)); text.ok())
+      ReadPriorities(*text, priorities);
+  }
+  return priorities;
+}
+
+absl::StatusOr<std::map<std::string, std::vector<RpmPackage>>> DnfPackageManager::Available(
+    const std::vector<std::string>& names) {
+  std::vector<std::string> arguments = {"repoquery", "--available", "--queryformat",
+                                        kRepoqueryFormat};
+  arguments.insert(arguments.end(), names.begin(), names.end());
+  ASSIGN_OR_RETURN(
+      const sys::ProcessResult result,
+      sys::RunChecked(processes_, {.argv = DnfQuery(arguments), .max_output = kMaxQueryOutput}));
+  const std::map<std::string, int> priorities = Priorities();
+  std::map<std::string, std::vector<RpmPackage>> available;
+  const std::vector<RpmPackage> packages = ParseRepoquery(result.out);
+  for (const std::string& name : names) {
+    const auto [bare, arch] = SplitArchitecture(name);
+    std::vector<RpmPackage>& found = available[name];
+    for (const RpmPackage& package : packages) {
+      const bool fits = arch.empty()
+                            ? options_.machine.empty() || package.arch == options_.machine ||
+                                  package.arch == "noarch"
+                            : package.arch == arch;
+      if (fits && package.name == bare) found.push_back(package);
+    }
+    const auto priority = [&priorities](const RpmPackage& package) {
+      const auto it = priorities.find(package.repository);
+      return it == priorities.end() ? kDefaultPriority : it->second;
+    };
+    std::stable_sort(found.begin(), found.end(), [&](const RpmPackage& a, const RpmPackage& b) {
+      const int first = priority(a), second = priority(b);
+      return first != second ? first < second : CompareRpmVersions(a.version, b.version) > 0;
+    });
+  }
+  return available;
+}
+
+absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
+    const std::vector<std::string>& names, bool with_candidates) {
+  for (const std::string& name : names) RETURN_IF_ERROR(CheckDnfName(name));
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  ASSIGN_OR_RETURN(const Locks lock_list, ReadLocks());
+  const VersionLocks locks(lock_list.text);
+  std::map<std::string, std::vector<RpmPackage>> available;
+  if (with_candidates && !names.empty()) {
+    ASSIGN_OR_RETURN(available, Available(names));
+  }
+  std::map<std::string, std::string> unfinished = Unfinished(*database);
+  if (!unfinished.empty()) {
+    ASSIGN_OR_RETURN(const std::string folder, DatabaseFolder());
+    // A transaction that is still running has not been interrupted.
+    if (options_.find_lock_holder(folder).has_value()) unfinished.clear();
+  }
+  std::map<std::string, PackageStatus> found;
+  for (const std::string& name : names) {
+    PackageStatus& status = found[name];
+    const std::vector<RpmPackage> installed = database->Find(name);
+    status.half_done = absl::c_any_of(installed, [&](const RpmPackage& package) {
+      return unfinished.count(package.Nevra()) > 0;
+    });
+    status.installed = !installed.empty() && !status.half_done;
+    status.held =
+        absl::c_any_of(installed, [&](const RpmPackage& package) { return locks.Holds(package); });
+    if (installed.empty()) {
+      const auto provider =
+          processes_.Run({.argv = {"rpm", "--query", "--whatprovides", "--", name}});
+      status.provided = provider.ok() && provider->ok();
+    }
+    for (const RpmPackage& package : installed) {
+      if (!status.installed) break;
+      if (status.version.empty()) {
+        status.version = package.version;
+      } else if (package.version != status.version) {
+        status.older.push_back(package.version);
+      }
+    }
+    for (const RpmPackage& package : available[name]) {
+      if (status.candidate.empty()) status.candidate = package.version;
+      if (!absl::c_linear_search(status.available, package.version))
+        status.available.push_back(package.version);
+    }
+    std::stable_sort(
+        status.available.begin(), status.available.end(),
+        [](const std::string& a, const std::string& b) { return CompareRpmVersions(a, b) > 0; });
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<std::string>> DnfPackageManager::CommandLine(
+    const PackageTransaction& transaction) {
+  if (transaction.install.empty() || transaction.remove.empty()) return DnfTransaction(transaction);
+  // No command of dnf both installs and removes several packages, but a stored transaction does.
+  std::vector<std::string> names;
+  for (const std::string& item : transaction.install) names.push_back(NameOf(item));
+  ASSIGN_OR_RETURN(const auto available, Available(names));
+  std::vector<RpmPackage> install, remove;
+  for (const std::string& item : transaction.install) {
+    const std::string name = NameOf(item);
+    const std::string version = name == item ? "" : item.substr(name.size() + 1);
+    const std::vector<RpmPackage>& offers = available.at(name);
+    const auto it = absl::c_find_if(offers, [&](const RpmPackage& package) {
+      return version.empty() || package.version == version;
+    });
+    if (it == offers.end()) return absl::NotFoundError(Explain(DnfSpec(item), transaction));
+    install.push_back(*it);
+  }
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  for (const std::string& name : transaction.remove) {
+    const std::vector<RpmPackage> installed = database->Find(name);
+    remove.insert(remove.end(), installed.begin(), installed.end());
+  }
+  const std::string path = absl::StrCat(options_.work_folder, "/transaction.json");
+  RETURN_IF_ERROR(files_.MakeDirectory(options_.work_folder, 0700));
+  RETURN_IF_ERROR(
+      files_.WriteAtomically(path, DnfStoredTransaction(install, remove), {.mode = 0600}));
+  return DnfReplay(transaction, path);
+}
+
+absl::StatusOr<PackagePreview> DnfPackageManager::Preview(const PackageTransaction& transaction) {
+  RETURN_IF_ERROR(CheckNames(transaction));
+  for (int attempt = 1;; ++attempt) {
+    absl::StatusOr<std::vector<std::string>> arguments = CommandLine(transaction);
+    // Lists that are missing are no answer yet, and apply fetches them.
+    if (absl::IsInternal(arguments.status())) return PackagePreview{};
+    RETURN_IF_ERROR(arguments.status());
+    // A held package that the transaction names changes nevertheless.
+    std::vector<std::string> argv = {"dnf", "--assumeno", "--color=never", "--cacheonly",
+                                     "--disableplugin=versionlock"};
+    argv.insert(argv.end(), arguments->begin(), arguments->end());
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     processes_.Run({.argv = argv, .max_output = size_t{4} << 20}));
+    PackagePreview preview = ParseDnfPreview(result.output);
+    const DnfFailure failure = ParseDnfFailure(result.output);
+    if (failure.unknown.empty() || !preview.has_lists || transaction.install.empty())
+      return preview;
+    if (attempt > 1 || !age_.IsOver(kFreshEnough)) return Explain(failure, result, transaction);
+    RETURN_IF_ERROR(Update(kFreshEnough, {}));
+  }
+}
+
+absl::Status DnfPackageManager::AwaitLock(const PackageObserver& observer) {
+  ASSIGN_OR_RETURN(const std::string folder, DatabaseFolder());
+  return AwaitPackageLock([&] { return options_.find_lock_holder(folder); }, options_.lock_timeout,
+                          clock_, observer);
+}
+
+absl::StatusOr<sys::ProcessResult> DnfPackageManager::RunTool(std::vector<std::string> argv,
+                                                              absl::Duration timeout,
+                                                              const PackageObserver& observer) {
+  RETURN_IF_ERROR(files_.MakeDirectory(options_.work_folder, 0700));
+  return processes_.Run({.argv = std::move(argv),
+                         .timeout = timeout,
+                         .max_output = size_t{1} << 20,
+                         .on_line =
+                             [&observer](absl::string_view line) {
+                               if (observer.on_output) observer.on_output(line);
+                               const auto progress = ParseDnfProgress(line);
+                               if (progress.has_value() && observer.on_activity)
+                                 observer.on_activity(progress->activity, progress->percent);
+                             },
+                         .output_file = absl::StrCat(options_.work_folder, "/output")});
+}
+
+absl::Status DnfPackageManager::Repair(const std::string& what, std::vector<std::string> argv,
+                                       const PackageObserver& observer) {
+  Tell(observer, absl::StrCat("repairing an interrupted package transaction: ", what));
+  return RunTool(std::move(argv), options_.transaction_timeout, observer).status();
+}
+
+absl::Status DnfPackageManager::RepairInterrupted(const PackageTransaction& transaction,
+                                                  const PackageObserver& observer) {
+  absl::StatusOr<Database> database = ReadDatabase();
+  if (absl::IsInternal(database.status())) {
+    RETURN_IF_ERROR(
+        Repair("rpm cannot read its database (rpm --rebuilddb)", {"rpm", "--rebuilddb"}, observer));
+    database = ReadDatabase();
+  }
+  RETURN_IF_ERROR(database.status());
+  RETURN_IF_ERROR(RecordUnfinished(**database));
+  if ((*database)->has_several_versions()) {
+    // dnf knows which packages may stand beside others of their name.
+    const auto twice = processes_.Run(
+        {.argv = DnfQuery({"repoquery", "--duplicates", "--queryformat", kRepoqueryFormat}),
+         .max_output = kMaxQueryOutput});
+    std::set<std::string> names;
+    if (twice.ok() && twice->ok())
+      for (const RpmPackage& package : ParseRepoquery(twice->out)) names.insert(package.name);
+    if (!names.empty())
+      RETURN_IF_ERROR(Repair(absl::StrCat("two versions of ", absl::StrJoin(names, ", "),
+                                          " (dnf remove --duplicates)"),
+                             Dnf({"remove", "--duplicates"}), observer));
+    ASSIGN_OR_RETURN(database, ReadDatabase());
+  }
+  std::vector<std::string> again;
+  for (const auto& [nevra, installed_by] : Unfinished(**database)) {
+    const RpmPackage* package = (*database)->FindNevra(nevra);
+    if (package != nullptr && !absl::c_linear_search(transaction.remove, package->name))
+      again.push_back(nevra);
+  }
+  if (again.empty()) return absl::OkStatus();
+  std::vector<std::string> arguments = {"reinstall"};
+  arguments.insert(arguments.end(), again.begin(), again.end());
+  RETURN_IF_ERROR(
+      Repair(absl::StrCat("installing ", absl::StrJoin(again, ", "), " again (dnf reinstall)"),
+             Dnf(arguments), observer));
+  ASSIGN_OR_RETURN(database, ReadDatabase());
+  return RecordUnfinished(**database);
+}
+
+absl::Status DnfPackageManager::UpdateLists(absl::Duration max_age,
+                                            const PackageObserver& observer) {
+  if (!age_.IsOver(max_age)) return absl::OkStatus();
+  for (int attempt = 1;; ++attempt) {
+    Tell(observer, "fetching the lists of the package repositories");
+    const absl::Time started = clock_.Now();
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     RunTool(Dnf({"makecache", "--refresh"}), options_.update_timeout, observer));
+    if (result.ok()) return age_.Record(started);
+    const DnfFailure failure = ParseDnfFailure(result.output);
+    if (attempt < kMaxAttempts &&
+        (failure.remedy == DnfRemedy::kWaitForLock || failure.remedy == DnfRemedy::kTryAgain)) {
+      RETURN_IF_ERROR(Remedy(failure, observer).status());
+      continue;
+    }
+    if (failure.causes.empty() || result.timed_out)
+      return Annotate(sys::CheckSuccess(
+                          {.argv = {"dnf makecache"}, .timeout = options_.update_timeout}, result),
+                      "fetching the lists of the package repositories");
+    return absl::UnavailableError(absl::StrCat(
+        "fetching the lists of the package repositories failed: ", failure.Describe()));
+  }
+}
+
+absl::Status DnfPackageManager::Update(absl::Duration max_age, const PackageObserver& observer) {
+  absl::MutexLock lock(&transaction_mutex_);
+  if (!age_.IsOver(max_age)) return absl::OkStatus();
+  RETURN_IF_ERROR(AwaitLock(observer));
+  return UpdateLists(max_age, observer);
+}
+
+absl::StatusOr<bool> DnfPackageManager::Remedy(const DnfFailure& failure,
+                                               const PackageObserver& observer) {
+  switch (failure.remedy) {
+    case DnfRemedy::kTryAgain:
+      Tell(observer, "a package repository answered with an error; trying again in a moment");
+      clock_.Sleep(kServerPause);
+      return true;
+    case DnfRemedy::kUpdateLists:
+      if (!age_.IsOver(kFreshEnough)) return false;
+      RETURN_IF_ERROR(UpdateLists(kFreshEnough, observer));
+      return true;
+    case DnfRemedy::kWaitForLock:
+      clock_.Sleep(kLockPoll);
+      RETURN_IF_ERROR(AwaitLock(observer));
+      return true;
+    case DnfRemedy::kNone:
+      return false;
+  }
+  return false;
+}
+
+std::string DnfPackageManager::Explain(const std::string& unknown,
+                                       const PackageTransaction& transaction) {
+  for (const std::string& item : transaction.install)
+    if (item != unknown && DnfSpec(item) == unknown)
+      return absl::StrCat("package '", NameOf(item), "': the node's repositories have no version ",
+                          item.substr(NameOf(item).size() + 1));
+  std::string hint;
+  // Our own question: the name may hold nothing that dnf expands.
+  if (CheckDnfName(unknown).ok()) {
+    const auto known =
+        processes_.Run({.argv = DnfQuery({"repoquery", "--available", "--queryformat", "%{name}",
+                                          absl::StrCat(unknown.substr(0, 2), "*")}),
+                        .max_output = kMaxQueryOutput});
+    if (known.ok() && known->ok())
+      hint = DidYouMean(unknown, absl::StrSplit(known->out, '\n', absl::SkipEmpty()));
+  }
+  return absl::StrCat("package '", unknown, "' does not exist in the node's repositories", hint);
+}
+
+absl::Status DnfPackageManager::Explain(const DnfFailure& failure, const sys::ProcessResult& result,
+                                        const PackageTransaction& transaction) {
+  if (failure.unknown.empty()) {
+    if (failure.causes.empty() || result.timed_out)
+      return sys::CheckSuccess({.argv = {"dnf"}, .timeout = options_.transaction_timeout}, result);
+    return absl::InternalError(absl::StrCat("dnf failed: ", failure.Describe()));
+  }
+  std::vector<std::string> messages;
+  for (const std::string& name : failure.unknown) messages.push_back(Explain(name, transaction));
+  return absl::NotFoundError(
+      absl::StrCat(absl::StrJoin(messages, "; "),
+                   "; check the name, or add the repository that has it (package_repository)"));
+}
+
+absl::Status DnfPackageManager::CheckScripts(const sys::ProcessResult& result) {
+  const std::vector<std::string> failed = ParseUnfinished(result.output);
+  if (failed.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  RETURN_IF_ERROR(RecordUnfinished(*database));
+  // Scripts of packages that are gone spoil nothing.
+  if (absl::c_none_of(
+          failed, [&](const std::string& nevra) { return database->FindNevra(nevra) != nullptr; }))
+    return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("dnf failed: ", ParseDnfFailure(result.output).Describe()));
+}
+
+absl::Status DnfPackageManager::Install(const PackageTransaction& transaction,
+                                        const PackageObserver& observer) {
+  if (!transaction.install.empty())
+    RETURN_IF_ERROR(UpdateLists(absl::InfiniteDuration(), observer));
+  std::set<DnfRemedy> tried;
+  for (int attempt = 1;; ++attempt) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> arguments, CommandLine(transaction));
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     RunTool(Dnf(arguments), options_.transaction_timeout, observer));
+    if (result.ok()) return CheckScripts(result);
+    const DnfFailure failure = ParseDnfFailure(result.output);
+    // Each remedy once: it would not help a second time either. But others may take the lock again.
+    const bool is_new = tried.insert(failure.remedy).second;
+    if (attempt == kMaxAttempts || result.timed_out ||
+        (!is_new && failure.remedy != DnfRemedy::kWaitForLock))
+      return Explain(failure, result, transaction);
+    ASSIGN_OR_RETURN(const bool helped, Remedy(failure, observer));
+    if (!helped) return Explain(failure, result, transaction);
+  }
+}
+
+absl::Status DnfPackageManager::MoveLocks(const Locks& locks,
+                                          const PackageTransaction& transaction) {
+  if (locks.path.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  VersionLocks moved(locks.text);
+  for (const auto* names : {&transaction.remove, &transaction.release})
+    for (const std::string& name : *names)
+      for (const RpmPackage& package : database->Find(name)) moved.Release(package);
+  for (const std::string& item : transaction.install) {
+    const std::string name = NameOf(item);
+    if (name == item) continue;
+    for (RpmPackage package : database->Find(name)) {
+      if (!moved.Holds(package)) continue;
+      moved.Release(package);
+      package.version = item.substr(name.size() + 1);
+      moved.Hold(package);
+    }
+  }
+  if (moved.Text() == VersionLocks(locks.text).Text()) return absl::OkStatus();
+  return files_.WriteAtomically(locks.path, moved.Text(), {.mode = 0644});
+}
+
+absl::Status DnfPackageManager::SettleLocks(const std::vector<std::string>& held,
+                                            const PackageTransaction& transaction) {
+  ASSIGN_OR_RETURN(const Locks locks, ReadLocks());
+  if (locks.path.empty()) {
+    if (transaction.hold.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("a hold needs dnf's versionlock: install ", kVersionLockPackage,
+                     ", and write 'enabled = 1' in ", kVersionLockConfiguration));
+  }
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  VersionLocks settled(locks.text);
+  for (const auto* names : {&held, &transaction.hold})
+    for (const std::string& name : *names)
+      if (!absl::c_linear_search(transaction.release, name))
+        for (const RpmPackage& package : database->Find(name))
+          if (!settled.Holds(package)) settled.Hold(package);
+  if (settled.Text() == VersionLocks(locks.text).Text()) return absl::OkStatus();
+  return files_.WriteAtomically(locks.path, settled.Text(), {.mode = 0644});
+}
+
+absl::Status DnfPackageManager::Apply(const PackageTransaction& transaction,
+                                      const PackageObserver& observer) {
+  if (transaction.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckNames(transaction));
+  absl::MutexLock lock(&transaction_mutex_);
+  RETURN_IF_ERROR(AwaitLock(observer));
+  RETURN_IF_ERROR(RepairInterrupted(transaction, observer));
+  ASSIGN_OR_RETURN(const Locks locks, ReadLocks());
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  const VersionLocks before(locks.text);
+  std::vector<std::string> held;
+  for (const std::string& item : transaction.install)
+    if (absl::c_any_of(database->Find(NameOf(item)),
+                       [&](const RpmPackage& package) { return before.Holds(package); }))
+      held.push_back(NameOf(item));
+  PackageTransaction whole = transaction;
+  if (!transaction.hold.empty() &&
+      absl::IsNotFound(files_.Read(kVersionLockConfiguration).status()))
+    whole.install.emplace_back(kVersionLockPackage);
+  RETURN_IF_ERROR(MoveLocks(locks, whole));
+  absl::Status installed = absl::OkStatus();
+  if (!whole.install.empty() || !whole.remove.empty()) installed = Install(whole, observer);
+  if (installed.ok()) return SettleLocks(held, transaction);
+  if (!locks.path.empty())
+    RETURN_IF_ERROR(files_.WriteAtomically(locks.path, locks.text, {.mode = 0644}));
+  return installed;
+}
+
+absl::StatusOr<bool> DnfPackageManager::IsOlder(const std::string& a, const std::string& b) {
+  return CompareRpmVersions(a, b) < 0;
+}
+
+absl::StatusOr<std::string> DnfPackageManager::ModuleStream(const std::string& module) {
+  const auto text = files_.Read(absl::StrCat(kModuleFolder, "/", module, ".module"));
+  if (absl::IsNotFound(text.status())) return std::string();
+  RETURN_IF_ERROR(text.status());
+  return EnabledStream(*text, module);
+}
+
+absl::Status DnfPackageManager::SetModuleStream(const std::string& module,
+                                                const std::string& stream,
+                                                const PackageObserver& observer) {
+  absl::MutexLock lock(&transaction_mutex_);
+  RETURN_IF_ERROR(AwaitLock(observer));
+  if (!stream.empty()) RETURN_IF_ERROR(UpdateLists(absl::InfiniteDuration(), observer));
+  const std::vector<std::string> argv = stream.empty()
+                                            ? Dnf({"module", "reset", module})
+                                            : Dnf({"--setopt=module_stream_switch=True", "module",
+                                                   "enable", absl::StrCat(module, ":", stream)});
+  for (int attempt = 1;; ++attempt) {
+    ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                     RunTool(argv, options_.transaction_timeout, observer));
+    if (result.ok()) return absl::OkStatus();
+    const DnfFailure failure = ParseDnfFailure(result.output);
+    if (failure.remedy == DnfRemedy::kNone || attempt == kMaxAttempts || result.timed_out)
+      return Explain(failure, result, {});
+    ASSIGN_OR_RETURN(const bool helped, Remedy(failure, observer));
+    if (!helped) return Explain(failure, result, {});
+  }
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,117 @@
+// Packages of Red Hat Enterprise Linux and its relatives, by dnf and rpm.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/sys/dnf/dnf_output.h"
+#include "agent/sys/dnf/rpm_database.h"
+#include "agent/sys/dnf/version_locks.h"
+#include "agent/sys/list_age.h"
+#include "agent/sys/package_lock.h"
+#include "agent/sys/package_manager.h"
+#include "common/base/clock.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process/process.h"
+
+namespace muster::agent {
+
+struct DnfOptions {
+  std::string work_folder = "/var/lib/muster/dnf";
+  std::string machine;  // uname -m: of the packages in repositories, those for it
+  absl::Duration lock_timeout = absl::Minutes(30);
+  absl::Duration transaction_timeout = absl::Hours(2);
+  absl::Duration update_timeout = absl::Minutes(15);
+  std::function<std::optional<LockHolder>(const std::string& database_folder)> find_lock_holder =
+      &FindDnfLockHolder;
+};
+
+// A transaction survives the death of the agent, as apt's does (AptPackageManager).
+//
+// An interrupted dnf leaves three things, and each is repaired before the next transaction:
+// packages in two versions, because the old one was not removed yet; packages that rpm lists as
+// installed although their scripts did not run, which only dnf's history knows; and, rarely, a
+// database that must be rebuilt. A package whose script failed is in the same state: rpm only
+// warns. Both kinds are "half done" until they have been installed again.
+class DnfPackageManager final : public PackageManager {
+ public:
+  DnfPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock,
+                    DnfOptions options = {});
+
+  PackageFamily family() const override { return PackageFamily::kDnf; }
+  absl::StatusOr<std::map<std::string, PackageStatus>> Query(const std::vector<std::string>& names,
+                                                             bool with_candidates) override;
+  absl::Status Apply(const PackageTransaction& transaction,
+                     const PackageObserver& observer) override;
+  absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) override;
+  absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
+  absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override;
+  absl::StatusOr<std::string> ModuleStream(const std::string& module) override;
+  absl::Status SetModuleStream(const std::string& module, const std::string& stream,
+                               const PackageObserver& observer) override;
+
+ private:
+  using Database = std::shared_ptr<const RpmDatabase>;
+  // The list of the versionlock plugin. No path: the plugin is not installed, or switched off.
+  struct Locks {
+    std::string path, text;
+  };
+
+  absl::StatusOr<std::string> DatabaseFolder();
+  absl::StatusOr<Database> ReadDatabase();
+  // Packages that are installed and not finished, as Nevra() → the transaction that installed them.
+  std::map<std::string, std::string> Unfinished(const RpmDatabase& database);
+  // Keeps what Unfinished() finds: dnf's history says it of the last transaction alone.
+  absl::Status RecordUnfinished(const RpmDatabase& database);
+  absl::StatusOr<Locks> ReadLocks();
+  // The packages of that name in the repositories, the one that dnf would install first.
+  absl::StatusOr<std::map<std::string, std::vector<RpmPackage>>> Available(
+      const std::vector<std::string>& names);
+  std::map<std::string, int> Priorities();
+
+  absl::Status AwaitLock(const PackageObserver& observer);
+  absl::Status RepairInterrupted(const PackageTransaction& transaction,
+                                 const PackageObserver& observer);
+  absl::Status Repair(const std::string& what, std::vector<std::string> argv,
+                      const PackageObserver& observer);
+  absl::Status UpdateLists(absl::Duration max_age, const PackageObserver& observer);
+  absl::Status Install(const PackageTransaction& transaction, const PackageObserver& observer);
+  // The command line of the transaction; writes its file if it needs one.
+  absl::StatusOr<std::vector<std::string>> CommandLine(const PackageTransaction& transaction);
+  // The error of packages whose scripts failed in a transaction that came to its end.
+  absl::Status CheckScripts(const sys::ProcessResult& result);
+  // Changes the locks so that dnf sees the versions that the transaction names.
+  absl::Status MoveLocks(const Locks& locks, const PackageTransaction& transaction);
+  // Locks what is held afterwards, in the versions that are installed now.
+  absl::Status SettleLocks(const std::vector<std::string>& held,
+                           const PackageTransaction& transaction);
+  absl::StatusOr<sys::ProcessResult> RunTool(std::vector<std::string> argv, absl::Duration timeout,
+                                             const PackageObserver& observer);
+  absl::StatusOr<bool> Remedy(const DnfFailure& failure, const PackageObserver& observer);
+  absl::Status Explain(const DnfFailure& failure, const sys::ProcessResult& result,
+                       const PackageTransaction& transaction);
+  std::string Explain(const std::string& unknown, const PackageTransaction& transaction);
+
+  sys::FileSystem& files_;
+  sys::ProcessRunner& processes_;
+  Clock& clock_;
+  const DnfOptions options_;
+  ListAge age_;
+
+  absl::Mutex transaction_mutex_;  // one at a time, held for minutes; never by Query()
+  absl::Mutex cache_mutex_;
+  std::string database_folder_ ABSL_GUARDED_BY(cache_mutex_);
+  Database database_ ABSL_GUARDED_BY(cache_mutex_);
+  std::string database_state_ ABSL_GUARDED_BY(cache_mutex_);  // of its files, when it was read
+  std::vector<std::string> history_ ABSL_GUARDED_BY(cache_mutex_);
+  std::string history_state_ ABSL_GUARDED_BY(cache_mutex_);
+};
+
+}  // namespace muster::agent
