@@ -87,7 +87,9 @@ void PlanBuilder::AddRole(const ChosenRole& chosen) {
   const absl::StatusOr<std::string> no = FirstFalse(chosen.use->when, scope.scope());
   if (!Add(no.status())) return;
   if (!no->empty()) {
-    for (const Task* task : chosen.tasks) AddSkipped(*task, SkipReason(*no), plan);
+    for (const Task* task : chosen.tasks) {
+      if (!task->assertion.has_value()) AddSkipped(*task, SkipReason(*no), plan);
+    }
     return;
   }
   for (const Task* task : chosen.tasks) {
@@ -108,13 +110,27 @@ void PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role
   }
   const absl::StatusOr<std::string> no = FirstFalse(first, scope.scope());
   if (!Add(no.status())) return;
-  if (!no->empty()) {
+  if (task.assertion.has_value()) {
+    if (no->empty()) CheckAssertion(task, scope.scope());
+  } else if (!no->empty()) {
     AddSkipped(task, SkipReason(*no), role);
   } else if (task.loop.has_value()) {
     AddLoop(task, scope, role);
   } else {
     Add(AddStep(task, scope, scope.scope(), "", role));
   }
+}
+
+void PlanBuilder::CheckAssertion(const Task& task, const tmpl::Scope& names) {
+  const absl::StatusOr<std::string> broken = FirstFalse(task.assertion->that, names);
+  if (!Add(broken.status()) || broken->empty()) return;
+  const absl::StatusOr<Value> message = task.assertion->message.Evaluate(names);
+  if (!Add(message.status())) return;
+  // A secret in the message would end in logs.
+  const std::string text = IsSecret(*message)     ? absl::StrCat(*broken, " is false")
+                           : message->is_string() ? message->get<std::string>()
+                                                  : message->dump();
+  errors_.Add(task.document.Error(task.node, absl::StrCat(node_.name(), ": ", text)));
 }
 
 void PlanBuilder::AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role) {

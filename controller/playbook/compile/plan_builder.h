@@ -46,6 +46,7 @@ class PlanBuilder {
 
  private:
   void AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role);
+  void CheckAssertion(const Task& task, const tmpl::Scope& names);
   void AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role);
   void AddHandlers(const Role& role, RoleScope& scope, v1::RolePlan* plan);
   v1::Step* AddSkipped(const Task& task, absl::string_view reason, v1::RolePlan* role);
