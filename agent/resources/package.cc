@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -66,12 +67,23 @@ void Append(const PackageTransaction& from, PackageTransaction& to) {
   AppendNew(from.hold, to.hold);
   AppendNew(from.release, to.release);
   to.purge |= from.purge && !from.remove.empty();
+  if (from.install.empty()) return;
+  to.install_recommends |= from.install_recommends;
+  to.allow_downgrade |= from.allow_downgrade;
+}
+
+// Whether one apt-get may install the packages of both.
+bool InstallAlike(const v1::PackageResource& a, const v1::PackageResource& b) {
+  return a.install_recommends() == b.install_recommends() &&
+         a.allow_downgrade() == b.allow_downgrade() && a.version().empty() && b.version().empty();
 }
 
 class Package final : public Resource {
  public:
   Package(v1::PackageResource spec, ResourceContext& context)
-      : spec_(std::move(spec)), context_(context) {}
+      : spec_(std::move(spec)), context_(context) {
+    if (!OnlyRemoves()) installs_ = spec_;
+  }
 
   std::string Id() const override {
     return absl::StrCat("package[", absl::StrJoin(spec_.names(), ", "), "]");
@@ -137,17 +149,20 @@ class Package final : public Resource {
 
   bool Absorb(Resource& next) override {
     const auto* other = dynamic_cast<const Package*>(&next);
-    if (other == nullptr || !other->checked_ ||
-        other->spec_.install_recommends() != spec_.install_recommends() ||
-        other->spec_.allow_downgrade() != spec_.allow_downgrade() || !spec_.version().empty() ||
-        !other->spec_.version().empty())
+    if (other == nullptr || !other->checked_) return false;
+    // Removals fit to every installation: a driver of another branch takes the old one's place in
+    // one transaction, whatever version it names.
+    if (installs_.has_value() && !other->OnlyRemoves() && !InstallAlike(*installs_, other->spec_))
       return false;
     if (Contradict(own_, other->own_) || Contradict(absorbed_, other->own_)) return false;
     Append(other->own_, absorbed_);
+    if (!installs_.has_value() && !other->OnlyRemoves()) installs_ = other->spec_;
     return true;
   }
 
  private:
+  bool OnlyRemoves() const { return spec_.state() == v1::PACKAGE_STATE_ABSENT; }
+
   bool HasOtherVersion(const PackageStatus& status) const {
     return !spec_.version().empty() &&
            !(status.installed &&
@@ -262,6 +277,8 @@ class Package final : public Resource {
   bool checked_ = false;
   PackageTransaction own_;       // what Check() found to do
   PackageTransaction absorbed_;  // what the neighbours' Check() found
+  // The task that decides how the transaction installs: the first of them that does not remove.
+  std::optional<v1::PackageResource> installs_;
 };
 
 }  // namespace

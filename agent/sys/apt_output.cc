@@ -19,6 +19,8 @@ namespace {
 
 constexpr float kDownloadShare = 0.3f;
 constexpr size_t kMaxSaid = 6;
+constexpr size_t kBuildLogLines = 8;
+constexpr size_t kMaxBuildLogLine = 300;
 
 // Parts of apt's messages and the remedy for each.
 struct RemedyRow {
@@ -137,6 +139,18 @@ std::string UnknownPackage(absl::string_view line) {
   return "";
 }
 
+// DKMS says "Consult /var/lib/dkms/nvidia/535.261.03/build/make.log for more information."
+std::string BuildLog(absl::string_view line) {
+  constexpr absl::string_view kFolder = "/var/lib/dkms/", kFile = "/make.log";
+  const size_t begin = line.find(kFolder);
+  if (begin == absl::string_view::npos) return "";
+  line.remove_prefix(begin);
+  const size_t end = line.find(kFile);
+  if (end == absl::string_view::npos) return "";
+  const absl::string_view path = line.substr(0, end + kFile.size());
+  return absl::StrContains(path, ' ') || absl::StrContains(path, "/..") ? "" : std::string(path);
+}
+
 std::string LowerFirst(absl::string_view text) {
   std::string result(absl::StripAsciiWhitespace(text));
   if (!result.empty()) result[0] = absl::ascii_tolower(result[0]);
@@ -238,6 +252,7 @@ AptFailure ParseAptFailure(absl::string_view output) {
         }
     if (std::string unknown = UnknownPackage(line); !unknown.empty())
       failure.unknown.push_back(std::move(unknown));
+    if (failure.build_log.empty()) failure.build_log = BuildLog(line);
     if (const std::string package = FailedPackage(line); !package.empty()) {
       const bool explained = i + 1 < lines.size() && absl::StartsWith(lines[i + 1], " ");
       failure.causes.push_back(
@@ -265,6 +280,23 @@ AptFailure ParseAptFailure(absl::string_view output) {
     failure.said.erase(failure.said.begin(),
                        failure.said.end() - static_cast<std::ptrdiff_t>(kMaxSaid));
   return failure;
+}
+
+std::string EndOfBuildLog(absl::string_view log) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(log, '\n', absl::SkipWhitespace());
+  const size_t end_begin = lines.size() - std::min(lines.size(), kBuildLogLines);
+  std::string text;
+  const auto append = [&text](absl::string_view line) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", line.substr(0, kMaxBuildLogLine));
+  };
+  for (size_t i = 0; i < end_begin; ++i) {
+    if (!absl::StrContains(lines[i], "error: ")) continue;
+    append(lines[i]);
+    if (i + 1 < end_begin) append("…");
+    break;
+  }
+  for (size_t i = end_begin; i < lines.size(); ++i) append(lines[i]);
+  return text;
 }
 
 std::string AptFailure::Describe() const { return DescribeFailure(causes, hint, said); }

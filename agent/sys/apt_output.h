@@ -52,10 +52,15 @@ struct AptFailure {
   std::vector<std::string> causes;
   std::vector<std::string> said;  // the last lines of the package script that failed
   std::string hint;               // what an administrator can do about it; may be empty
+  // The compiler's log of the module that DKMS could not build for a package; may be empty.
+  std::string build_log;
 
   // Causes, hint and script, bounded; "" without causes.
   std::string Describe() const;
 };
+
+// The last lines of a compiler's log, after its first error where that is further up; bounded.
+std::string EndOfBuildLog(absl::string_view log);
 
 // Reads the output of an apt-get or dpkg that did not exit with 0.
 AptFailure ParseAptFailure(absl::string_view output);

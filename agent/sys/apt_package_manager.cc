@@ -266,13 +266,21 @@ std::string AptPackageManager::Explain(const std::string& unknown) {
   return absl::StrCat("package '", unknown, "' does not exist in the node's repositories", hint);
 }
 
+std::string AptPackageManager::BuildLogOf(const AptFailure& failure) {
+  if (failure.build_log.empty()) return "";
+  const auto log = files_.Read(failure.build_log);
+  if (!log.ok()) return "";
+  return absl::StrCat("\nthe end of ", failure.build_log, ":\n", EndOfBuildLog(*log));
+}
+
 absl::Status AptPackageManager::Explain(const AptFailure& failure,
                                         const sys::ProcessResult& result) {
   if (failure.unknown.empty()) {
     if (failure.causes.empty() || result.timed_out)
       return sys::CheckSuccess({.argv = {"apt-get"}, .timeout = options_.transaction_timeout},
                                result);
-    return absl::InternalError(absl::StrCat("apt-get failed: ", failure.Describe()));
+    return absl::InternalError(
+        absl::StrCat("apt-get failed: ", failure.Describe(), BuildLogOf(failure)));
   }
   std::vector<std::string> messages;
   for (const std::string& name : failure.unknown) messages.push_back(Explain(name));

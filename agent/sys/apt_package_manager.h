@@ -77,6 +77,8 @@ class AptPackageManager final : public PackageManager {
   absl::StatusOr<bool> Remedy(const AptFailure& failure, const PackageObserver& observer);
   absl::Status Explain(const AptFailure& failure, const sys::ProcessResult& result);
   std::string Explain(const std::string& unknown);
+  // What the compiler said where DKMS could not build a module; may be empty.
+  std::string BuildLogOf(const AptFailure& failure);
 
   sys::FileSystem& files_;
   sys::ProcessRunner& processes_;

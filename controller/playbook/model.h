@@ -38,12 +38,20 @@ struct NodeParam {
   std::vector<std::vector<NodeParam>> elements = {};
 };
 
+// `assert`: what must hold for a node before it gets a plan.
+struct Assertion {
+  std::vector<Condition> that;
+  ValueTemplate message;
+};
+
+// Has a resource or an assertion.
 struct Task {
   yaml::Document document;
   yaml::Node node;
   std::string source;  // "roles/munge/tasks/main.yaml:3"
   std::string name_text;
   ValueTemplate name;
+  std::optional<Assertion> assertion;
   const ResourceType* type = nullptr;
   std::shared_ptr<const v1::Step> prototype;  // with the parameters that are the same on every node
   std::vector<NodeParam> params;

@@ -9,7 +9,6 @@ source "$(dirname "$0")/testing.sh"
 readonly source=tests/testdata/lab/packages
 scratch=$(mktemp -d)
 clean() { gpgconf --homedir "$scratch/gpg" --kill all; rm -rf "$scratch"; }
-trap 'clean; _end_of_test' EXIT
 "$source/make_repository.sh" "$scratch"
 mkdir -p "$scratch/site/files"
 cp "$source/packages.yaml" "$scratch/site"

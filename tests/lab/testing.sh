@@ -171,6 +171,8 @@ _end_of_test() {
   local rc=$? logs
   trap - EXIT
   rm -f "$_said"
+  # What a test has to tidy up itself. Not by a trap of its own, which would lose the exit status.
+  if declare -F clean >/dev/null; then clean || true; fi
   if ((rc != 0)); then
     logs=build/lab-logs/$(basename "$0" .sh)
     rm -rf "$logs"

@@ -44,7 +44,7 @@ address=10.77.$(<"$(lab_folder)/subnet").2
 nsenter --net="/run/netns/muster-$LAB_TEST_NAME" \
   python3 "$data/server.py" "$address" 8080 "$web" "$counts" &
 server=$!
-trap 'kill "$server"; rm -rf "$scratch"; _end_of_test' EXIT
+clean() { kill "$server"; rm -rf "$scratch"; }
 join c001
 good=("$scratch/site/good.yaml" -e "web=$address" -e "big=$(sha "$web/big")")
 app=(-e "app=$(sha "$web/app.tar.gz")")

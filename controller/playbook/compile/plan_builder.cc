@@ -87,11 +87,13 @@ void PlanBuilder::AddRole(const ChosenRole& chosen) {
   const absl::StatusOr<std::string> no = FirstFalse(chosen.use->when, scope.scope());
   if (!Add(no.status())) return;
   if (!no->empty()) {
-    for (const Task* task : chosen.tasks) AddSkipped(*task, SkipReason(*no), plan);
+    for (const Task* task : chosen.tasks) {
+      if (!task->assertion.has_value()) AddSkipped(*task, SkipReason(*no), plan);
+    }
     return;
   }
   for (const Task* task : chosen.tasks) {
-    AddTask(*task, scope, plan);
+    if (!AddTask(*task, scope, plan)) return;
     if (steps_ > kMaxSteps) {
       errors_.Add(task->document.Error(
           task->node, absl::StrCat("more than ", kMaxSteps, " steps in the plan of a node")));
@@ -101,13 +103,16 @@ void PlanBuilder::AddRole(const ChosenRole& chosen) {
   AddHandlers(*role_, scope, plan);
 }
 
-void PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role) {
+bool PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role) {
   std::vector<Condition> first, per_item;
   for (const Condition& condition : task.when) {
     (task.loop.has_value() && ReadsItem(condition) ? per_item : first).push_back(condition);
   }
   const absl::StatusOr<std::string> no = FirstFalse(first, scope.scope());
-  if (!Add(no.status())) return;
+  if (!Add(no.status())) return true;
+  if (task.assertion.has_value()) {
+    return !no->empty() || CheckAssertion(task, scope.scope());
+  }
   if (!no->empty()) {
     AddSkipped(task, SkipReason(*no), role);
   } else if (task.loop.has_value()) {
@@ -115,6 +120,20 @@ void PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role
   } else {
     Add(AddStep(task, scope, scope.scope(), "", role));
   }
+  return true;
+}
+
+bool PlanBuilder::CheckAssertion(const Task& task, const tmpl::Scope& names) {
+  const absl::StatusOr<std::string> broken = FirstFalse(task.assertion->that, names);
+  if (!Add(broken.status())) return false;
+  if (broken->empty()) return true;
+  const absl::StatusOr<Value> message = task.assertion->message.Evaluate(names);
+  if (!Add(message.status())) return false;
+  // A secret in the message would end in logs.
+  const std::string text = IsSecret(*message)     ? absl::StrCat(*broken, " is false")
+                           : message->is_string() ? message->get<std::string>()
+                                                  : message->dump();
+  return errors_.Add(task.document.Error(task.node, absl::StrCat(node_.name(), ": ", text)));
 }
 
 void PlanBuilder::AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role) {

@@ -45,7 +45,10 @@ class PlanBuilder {
   absl::Status status() const { return errors_.ToStatus(); }
 
  private:
-  void AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role);
+  // Whether the role goes on: what follows a broken assertion would only err for the same reason.
+  bool AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role);
+  // Whether it holds.
+  bool CheckAssertion(const Task& task, const tmpl::Scope& names);
   void AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role);
   void AddHandlers(const Role& role, RoleScope& scope, v1::RolePlan* plan);
   v1::Step* AddSkipped(const Task& task, absl::string_view reason, v1::RolePlan* role);

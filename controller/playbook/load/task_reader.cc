@@ -27,7 +27,7 @@ std::vector<std::string> ResourceKeys() {
 }
 
 std::vector<std::string> TaskKeys() {
-  std::vector<std::string> keys = {"name", "when", "notify", "tags", "loop", "include"};
+  std::vector<std::string> keys = {"name", "when", "notify", "tags", "loop", "include", "assert"};
   for (std::string& key : ResourceKeys()) keys.push_back(std::move(key));
   return keys;
 }
@@ -169,6 +169,11 @@ void TaskReader::ReadTask(const yaml::Document& document, const yaml::Node& node
   const bool keys_known = CheckKeys(document, node, what, TaskKeys(), errors_);
   ReadGeneralKeys(&task, handler);
 
+  if (const yaml::Node* assertion = node.Find("assert")) {
+    ReadAssertion(*assertion, handler, &task);
+    out->push_back(std::move(task));
+    return;
+  }
   const yaml::Entry* resource = nullptr;
   for (const yaml::Entry& entry : node.entries()) {
     const ResourceType* type = FindResourceType(entry.key);
@@ -255,6 +260,37 @@ void TaskReader::ReadNotify(const yaml::Node& node, Task* task) {
     if (hint.empty()) hint = absl::StrCat(" (known: ", absl::StrJoin(known, ", "), ")");
     errors_->Add(task->document.Error(node, absl::StrCat("unknown handler '", name, "'", hint)));
   }
+}
+
+void TaskReader::ReadAssertion(const yaml::Node& node, bool handler, Task* task) {
+  const yaml::Document& document = task->document;
+  if (handler) {
+    errors_->Add(document.Error(node, "a handler cannot 'assert': write a task"));
+    return;
+  }
+  for (const yaml::Entry& entry : task->node.entries()) {
+    if (entry.key != "loop" && entry.key != "notify" && FindResourceType(entry.key) == nullptr) {
+      continue;
+    }
+    errors_->Add(document.Error(entry.key_mark,
+                                absl::StrCat("'assert' and '", entry.key,
+                                             "' in one task: 'assert' changes nothing, and is "
+                                             "evaluated once")));
+    return;
+  }
+  if (!CheckKeys(document, node, "'assert'", {"that", "message"}, errors_)) return;
+  Assertion assertion;
+  for (const char* key : {"that", "message"}) {
+    if (node.Find(key) != nullptr) continue;
+    errors_->Add(document.Error(node, absl::StrCat("'assert' lacks '", key, "'")));
+    return;
+  }
+  if (!errors_->Add(ReadConditions(document, *node.Find("that"), &assertion.that, "that"))) return;
+  absl::StatusOr<ValueTemplate> message =
+      ValueTemplate::FromYaml(document, *node.Find("message"), Scalars::kText);
+  if (!errors_->Add(message.status())) return;
+  assertion.message = *std::move(message);
+  task->assertion = std::move(assertion);
 }
 
 void TaskReader::ReadResource(const yaml::Entry& entry, bool handler, Task* task) {

@@ -48,6 +48,7 @@ class TaskReader {
   void ReadGeneralKeys(Task* task, bool handler);
   void ReadLoop(const yaml::Node& node, Task* task);
   void ReadNotify(const yaml::Node& node, Task* task);
+  void ReadAssertion(const yaml::Node& node, bool handler, Task* task);
   void ReadResource(const yaml::Entry& entry, bool handler, Task* task);
 
   const FileTree& site_;

@@ -197,21 +197,23 @@ bool MayRead(const tmpl::Template& source, absl::string_view name) {
 }
 
 absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& node,
-                            std::vector<Condition>* out) {
+                            std::vector<Condition>* out, absl::string_view key) {
   if (node.IsSequence()) {
     for (const yaml::Node& item : node.items()) {
-      if (!item.IsScalar()) return document.Error(item, "'when' must be a list of expressions");
-      RETURN_IF_ERROR(ReadConditions(document, item, out));
+      if (!item.IsScalar())
+        return document.Error(item, absl::StrCat("'", key, "' must be a list of expressions"));
+      RETURN_IF_ERROR(ReadConditions(document, item, out, key));
     }
     return absl::OkStatus();
   }
   if (!node.IsScalar() || node.text().empty()) {
-    return document.Error(node,
-                          "'when' needs an expression, or a list of expressions that must "
-                          "all hold");
+    return document.Error(node, absl::StrCat("'", key,
+                                             "' needs an expression, or a list of expressions that "
+                                             "must all hold"));
   }
   if (tmpl::HasTemplateSyntax(node.text())) {
-    return document.Error(node, "'when' is already an expression: write it without {{ and }}");
+    return document.Error(
+        node, absl::StrCat("'", key, "' is already an expression: write it without {{ and }}"));
   }
   ASSIGN_OR_RETURN(tmpl::Template expression,
                    tmpl::Template::ParseExpression(node.text(), PositionOfText(document, node)));

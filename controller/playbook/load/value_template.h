@@ -54,15 +54,16 @@ class ValueTemplate {
 // The text of a constant string; nullopt for anything else.
 std::optional<std::string> ConstantText(const ValueTemplate& value);
 
-// One line of `when:`.
+// One line of `when:` or of an assertion.
 struct Condition {
   tmpl::Template expression;
   std::string text;  // as written, for people
 };
 
-// Reads an expression or a list of expressions that must all hold, and appends them to *out.
+// Reads an expression or a list of expressions that must all hold, and appends them to *out. Errors
+// name `key`.
 absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& node,
-                            std::vector<Condition>* out);
+                            std::vector<Condition>* out, absl::string_view key = "when");
 
 bool MayRead(const tmpl::Template& source, absl::string_view name);
 

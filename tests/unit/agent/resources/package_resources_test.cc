@@ -164,6 +164,18 @@ TEST_F(PackageTest, NeighboursBecomeOneTransaction) {
   EXPECT_THAT(observer_.activities, ElementsAre("unpacking munge", "unpacking slurmd"));
 }
 
+TEST_F(PackageTest, AnotherBranchTakesTheOldOnesPlaceInOneTransaction) {
+  const auto old = Make(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })");
+  const auto versioned =
+      Make(R"(package { names: "slurmd" version: "22.05.8" allow_downgrade: true })");
+  const auto plain = Make(R"(package { names: "munge" })");
+  for (Resource* resource : {old.get(), versioned.get(), plain.get()}) ASSERT_OK(resource->Check());
+  EXPECT_TRUE(old->Absorb(*versioned));
+  EXPECT_FALSE(old->Absorb(*plain)) << "it would be installed as the one with a version is";
+  ASSERT_OK(old->Apply(observer_));
+  EXPECT_THAT(node_.packages.log(), ElementsAre("install slurmd=22.05.8 remove nano"));
+}
+
 TEST_F(PackageTest, DoesNotAbsorbWhatDoesNotFit) {
   const auto install = Make(R"(package { names: "munge" })");
   ASSERT_OK(install->Check());

@@ -152,6 +152,31 @@ TEST(AptFailure, TellsTheCauseInFewWords) {
   }
 }
 
+TEST(AptFailure, FindsTheLogOfAModuleThatDkmsCouldNotBuild) {
+  const struct {
+    const char* line;
+    const char* log;
+  } kCases[] = {
+      {"Consult /var/lib/dkms/nvidia/535.261.03/build/make.log for more information.",
+       "/var/lib/dkms/nvidia/535.261.03/build/make.log"},
+      {"Consult /var/lib/dkms/x/../../../etc/make.log for more information.", ""},
+      {"Consult /var/lib/dkms/x for /tmp/make.log", ""},
+      {"Consult /tmp/make.log for more information.", ""},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(ParseAptFailure(c.line).build_log, c.log) << c.line;
+}
+
+TEST(BuildLog, EndsWithItsLastLinesBehindTheFirstError) {
+  EXPECT_EQ(EndOfBuildLog(""), "");
+  EXPECT_EQ(EndOfBuildLog("a\n\nb.c:1: error: x\n"), "a\nb.c:1: error: x");
+  std::string log = "begin\nb.c:1:2: error: no such thing\nb.c:9:9: error: nor this\n";
+  for (int i = 0; i < 20; ++i) log += "line " + std::to_string(i) + "\n";
+  EXPECT_EQ(EndOfBuildLog(log),
+            "b.c:1:2: error: no such thing\n…\nline 12\nline 13\nline 14\nline 15\nline 16\n"
+            "line 17\nline 18\nline 19");
+  EXPECT_EQ(EndOfBuildLog(std::string(1000, 'x')).size(), 300u);
+}
+
 TEST(AptFailure, ShowsTheEndOfALongScript) {
   std::string output = "Setting up chatty (1.0) ...\n";
   for (int i = 0; i < 100; ++i) output += "line " + std::to_string(i) + "\n";

@@ -115,6 +115,21 @@ class AptTest : public ::testing::Test {
   AptPackageManager apt_;
 };
 
+TEST_F(AptTest, ShowsWhyAModuleWasNotBuilt) {
+  const std::string log = "/var/lib/dkms/nvidia/535.261.03/build/make.log";
+  files_.AddFile(log, "nv.c:7:3: error: too few arguments\nmake: *** [nv.o] Error 1\n");
+  results_ = {Fails(absl::StrCat(
+      "Setting up nvidia-kernel-dkms (535.261.03-1) ...\nError! Bad return status\nConsult ", log,
+      " for more information.\ndpkg: error processing package nvidia-kernel-dkms (--configure):\n"
+      " installed nvidia-kernel-dkms package post-installation script subprocess returned error "
+      "exit status 10\n"))};
+  PackageTransaction transaction;
+  transaction.install = {"nvidia-kernel-dkms"};
+  EXPECT_THAT(
+      apt_.Apply(transaction, observer_),
+      StatusIs(absl::StatusCode::kInternal, AllOf(Said(), HasSubstr("error: too few arguments"))));
+}
+
 TEST_F(AptTest, ReadsTheStatusAgainOnlyWhenItChanged) {
   EXPECT_TRUE(apt_.Query({"bash"}, false).value()["bash"].installed);
   EXPECT_FALSE(apt_.Query({"munge"}, false).value()["munge"].installed);

@@ -56,6 +56,31 @@ TEST_F(CompileTest, BoundsTheStepsOfAPlan) {
   EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+TEST_F(CompileTest, AnAssertionRefusesTheNodesForWhichItDoesNotHold) {
+  SetTasks(
+      "- name: level of {{ node.name }}\n"
+      "  when: wanted != ''\n"
+      "  assert:\n"
+      "    that: [level is defined, level == wanted]\n"
+      "    message: \"level is {{ level }}, not {{ wanted }}\"\n"
+      "- {name: a, hostname: {name: x}}\n");
+  site["playbooks/roles/r/defaults/main.yaml"] = "wanted: group\n";
+  const std::vector<NodePlan> plans = CompileFor({"c001", "c002"});
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_THAT(plans[0].error, StatusIs(absl::StatusCode::kInvalidArgument,
+                                       AllOf(Said(), HasSubstr("c001: level is node, not group"),
+                                             HasSubstr("roles/r/tasks/main.yaml:1"))));
+  ASSERT_OK(plans[1].error);
+  EXPECT_THAT(StepIds(plans[1].plan->roles(0)), ElementsAre("r/a"));
+  // Neither a task nor a role that is skipped asserts anything, and no report shows it.
+  options.extra_vars = {{"wanted", ""}};
+  EXPECT_THAT(StepIds(Compile().roles(0)), ElementsAre("r/a"));
+  options.extra_vars = {{"wanted", "x"}};
+  site["playbooks/site.yaml"] =
+      "- play: p\n  hosts: all\n  roles: [{role: r, when: level == 'x'}]\n";
+  EXPECT_THAT(StepIds(Compile().roles(0)), ElementsAre("r/a"));
+}
+
 TEST_F(CompileTest, NotifiesHandlersById) {
   SetTasks(
       "- name: a\n  notify: h\n  file: {path: /etc/a, content: x}\n"

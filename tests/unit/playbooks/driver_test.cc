@@ -1,0 +1,256 @@
+// The role cuda_driver for every distribution and generation of GPUs: what it installs, and what it
+// refuses.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/value/secret_value.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
+
+constexpr char kTuring[] = "1e07";
+constexpr char kPascal[] = "1b06";
+constexpr char kVolta[] = "1db5";
+constexpr char kBlackwell[] = "2901";
+
+class DriverTest : public ::testing::Test {
+ protected:
+  DriverTest() {
+    const std::filesystem::path roles = "playbooks/roles";
+    for (const char* role : {"cuda_driver", "cuda_libraries"})
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(roles / role)) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream in(entry.path(), std::ios::binary);
+        site_[entry.path().string()] =
+            std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+      }
+    site_["playbooks/driver.yaml"] =
+        "- play: p\n  hosts: all\n  roles: [cuda_driver, {role: cuda_libraries, needs: "
+        "cuda_driver}]\n";
+    absl::StatusOr<Inventory> inventory = ParseInventory(
+        {{"c.yaml", "cluster: x\nnodes: {c001: {role: compute, address: 10.0.0.1}}\n"}});
+    EXPECT_OK(inventory);
+    inventory_ = *std::move(inventory);
+    options_.extra_vars = {{"gpu_driver_source", "distribution"}};
+  }
+
+  // A node with such GPUs, by their PCI device ids.
+  void GiveNode(const std::string& id, const std::string& version,
+                const std::vector<std::string>& gpus, bool with_switch = false) {
+    Value devices = Value::array();
+    for (const std::string& gpu : gpus)
+      devices.push_back({{"vendor_id", "10de"}, {"device_id", gpu}, {"class_code", "030200"}});
+    devices.push_back({{"vendor_id", "15b3"}, {"device_id", "1017"}, {"class_code", "020700"}});
+    if (with_switch)
+      devices.push_back({{"vendor_id", "10de"}, {"device_id", "22a3"}, {"class_code", "068000"}});
+    const std::string kernel = id == "debian"   ? "6.1.0-44-amd64"
+                               : id == "ubuntu" ? "6.8.0-60-generic"
+                                                : "5.14.0-503.el9.x86_64";
+    facts_["c001"] = {{"os",
+                       {{"id", id},
+                        {"version_id", version},
+                        {"codename", "bookworm"},
+                        {"pretty_name", absl::StrCat(id, " ", version)},
+                        {"kernel", kernel},
+                        {"package_architecture", id == "rocky" ? "x86_64" : "amd64"}}},
+                      {"pci_devices", devices}};
+  }
+
+  void UseNvidia(const std::string& branch, const std::string& version) {
+    options_.extra_vars["gpu_driver_source"] = "nvidia";
+    options_.extra_vars["gpu_driver_branch"] = branch;
+    options_.extra_vars["gpu_driver_version"] = version;
+    options_.extra_vars["gpu_driver_nvidia_repository"] = {{"uris", {"http://mirror.example/cuda"}},
+                                                           {"suites", {"/"}}};
+  }
+
+  NodePlan Compile() {
+    const auto playbook = LoadPlaybook(site_, "playbooks/driver.yaml");
+    EXPECT_OK(playbook);
+    if (!playbook.ok()) return {};
+    auto plans = CompilePlay(**playbook, 0, inventory_, facts_, {"c001"}, options_, secrets_);
+    return std::move(plans.at(0));
+  }
+
+  v1::Step Step(const std::string& name) {
+    const NodePlan plan = Compile();
+    EXPECT_OK(plan.error);
+    if (plan.plan == nullptr) return {};
+    for (const v1::RolePlan& role : plan.plan->roles())
+      for (const v1::Step& step : role.steps())
+        if (step.name() == name) return step;
+    ADD_FAILURE() << "no step " << name;
+    return {};
+  }
+
+  std::vector<std::string> Names(const std::string& step) {
+    const v1::Step found = Step(step);
+    return {found.package().names().begin(), found.package().names().end()};
+  }
+
+  FileTree site_;
+  Inventory inventory_;
+  FactsByNode facts_;
+  CompileOptions options_;
+  testing::FakeSecretSource secrets_;
+};
+
+TEST_F(DriverTest, NamesOfEveryDistribution) {
+  const struct {
+    const char *os, *version, *branch;
+    bool nvidia;
+    const char* gpu;
+    std::vector<std::string> modules;
+  } kCases[] = {
+      {"debian", "12", "535", false, kTuring, {"nvidia-kernel-dkms", "nvidia-kernel-support"}},
+      {"debian", "13", "550", false, kTuring, {"nvidia-kernel-dkms"}},
+      {"debian",
+       "13",
+       "535",
+       false,
+       kTuring,
+       {"nvidia-tesla-535-kernel-dkms", "libnvidia-tesla-535-ml1"}},
+      {"debian",
+       "12",
+       "470",
+       false,
+       kPascal,
+       {"nvidia-tesla-470-kernel-dkms", "nvidia-tesla-470-smi"}},
+      {"debian", "12", "580", true, kTuring, {"nvidia-kernel-open-dkms", "nvidia-driver-cuda"}},
+      {"debian", "12", "580", true, kVolta, {"nvidia-kernel-dkms", "nvidia-driver-cuda"}},
+      {"ubuntu",
+       "22.04",
+       "535",
+       false,
+       kTuring,
+       {"nvidia-dkms-535-server", "nvidia-utils-535-server"}},
+      {"ubuntu", "24.04", "570", false, kBlackwell, {"nvidia-dkms-570-server-open"}},
+      {"ubuntu", "24.04", "580", true, kTuring, {"nvidia-dkms-580-open", "libnvidia-compute-580"}},
+      {"ubuntu", "24.04", "590", true, kBlackwell, {"nvidia-dkms-open", "libnvidia-compute"}},
+      {"rocky", "9.4", "570", true, kTuring, {"kmod-nvidia-open-dkms", "nvidia-driver-cuda"}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version, " ", c.branch));
+    GiveNode(c.os, c.version, {c.gpu, c.gpu});
+    options_.extra_vars = {{"gpu_driver_source", "distribution"}, {"gpu_driver_branch", c.branch}};
+    if (c.nvidia) UseNvidia(c.branch, "");
+    const std::vector<std::string> names = Names("driver");
+    EXPECT_THAT(names, IsSupersetOf(c.modules));
+    const std::vector<std::string> others = Names("no other driver");
+    for (const std::string& name : names) EXPECT_THAT(others, Not(Contains(name)));
+    EXPECT_EQ(Step("driver").package().version(), absl::StrCat(c.branch, ".*"));
+  }
+}
+
+TEST_F(DriverTest, AnotherBranchsNamesLeaveInTheSameTransaction) {
+  GiveNode("ubuntu", "22.04", {kTuring});
+  UseNvidia("590", "");
+  EXPECT_THAT(Names("no other driver"),
+              IsSupersetOf({"nvidia-dkms-580-open", "nvidia-dkms-535", "nvidia-dkms",
+                            "libnvidia-compute-535-server", "nvidia-fabricmanager-535"}));
+}
+
+TEST_F(DriverTest, TheFabricManagerHasTheDriversExactVersion) {
+  GiveNode("ubuntu", "22.04", {"2330", "2330"}, /*with_switch=*/true);
+  UseNvidia("535", "535.261.03");
+  EXPECT_THAT(Names("driver"), Contains("nvidia-fabricmanager-535"));
+  EXPECT_EQ(Step("driver").package().version(), "535.261.03*");
+  EXPECT_EQ(Step("programs of the fabric at boot").unit().name(), "nvidia-fabricmanager.service");
+  UseNvidia("535", "");
+  EXPECT_THAT(Compile().error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+TEST_F(DriverTest, HeadersOfTheRunningKernelAndOfTheNext) {
+  GiveNode("debian", "12", {kTuring});
+  EXPECT_THAT(Names("kernel headers"),
+              ElementsAre("linux-headers-amd64", "linux-headers-6.1.0-44-amd64"));
+  facts_["c001"]["os"]["kernel"] = "6.18.44-own";
+  EXPECT_THAT(Names("kernel headers"), ElementsAre("linux-headers-amd64"));
+  facts_["c001"]["os"]["kernel"] = "6.1.0-44-cloud-amd64";
+  EXPECT_THAT(Names("kernel headers"),
+              ElementsAre("linux-headers-cloud-amd64", "linux-headers-6.1.0-44-cloud-amd64"));
+  GiveNode("rocky", "9.4", {kTuring});
+  UseNvidia("570", "");
+  EXPECT_THAT(Names("kernel headers"),
+              ElementsAre("kernel-devel-matched", "kernel-devel-5.14.0-503.el9"));
+}
+
+TEST_F(DriverTest, WithoutGpusOnTheBusNothingIsLoaded) {
+  GiveNode("debian", "12", {});
+  EXPECT_EQ(Step("NVML sees the GPUs").skip_reason(), "when: gpu_driver_verify is false");
+  GiveNode("debian", "12", {kTuring, kTuring});
+  EXPECT_EQ(Step("NVML sees the GPUs").command().argv(2), "2");
+}
+
+TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {
+  GiveNode("debian", "12", {kTuring});
+  EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas11", "libcublaslt11"));
+  UseNvidia("570", "");
+  EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-12-8", "libnccl2"));
+  EXPECT_THAT(Step("NCCL for the driver's generation of CUDA").file().content(),
+              HasSubstr("Pin: version *+cuda12.*\n"));
+}
+
+TEST_F(DriverTest, RefusesContradictionsWithTheirRemedy) {
+  const struct {
+    const char *what, *os, *version, *gpu, *variable, *value;
+  } kCases[] = {
+      {"an unknown source", "debian", "12", kTuring, "gpu_driver_source", "nvida"},
+      {"a branch that is none", "debian", "12", kTuring, "gpu_driver_branch", "535.2"},
+      {"a version of another branch", "debian", "12", kTuring, "gpu_driver_version", "550.163.01"},
+      {"open modules on Pascal", "debian", "12", kPascal, "gpu_driver_modules", "open"},
+      {"open modules on Volta", "debian", "12", kVolta, "gpu_driver_modules", "open"},
+      {"proprietary modules on Blackwell", "ubuntu", "24.04", kBlackwell, "gpu_driver_modules",
+       "proprietary"},
+      {"a GPU too new for the branch", "ubuntu", "24.04", kBlackwell, "gpu_driver_branch", "550"},
+      {"a GPU too old for the branch", "ubuntu", "24.04", kVolta, "gpu_driver_branch", "590"},
+      {"open modules that Debian has not", "debian", "13", kTuring, "gpu_driver_modules", "open"},
+      {"a source without address", "debian", "12", kTuring, "gpu_driver_source", "nvidia"},
+      {"a fabric that is none", "debian", "12", kTuring, "gpu_fabric", "nvlink"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.what);
+    GiveNode(c.os, c.version, {c.gpu});
+    options_.extra_vars = {{"gpu_driver_source", "distribution"}};
+    if (std::string(c.what).find("Blackwell") != std::string::npos)
+      options_.extra_vars["gpu_driver_branch"] = "570";
+    options_.extra_vars[c.variable] = c.value;
+    EXPECT_THAT(Compile().error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
+}
+
+TEST_F(DriverTest, TheModelTellsTheGenerationWhereTheBusDoesNot) {
+  GiveNode("debian", "12", {});
+  options_.extra_vars["gpu_driver_modules"] = "open";
+  for (const char* model :
+       {"Tesla P100-SXM2-16GB", "Tesla V100-PCIE-16GB", "NVIDIA GeForce GTX 1080 Ti"}) {
+    options_.extra_vars["gpu_model"] = model;
+    EXPECT_THAT(Compile().error, StatusIs(absl::StatusCode::kInvalidArgument, Said())) << model;
+  }
+  options_.extra_vars["gpu_model"] = "NVIDIA GeForce RTX 2080 Ti";
+  EXPECT_THAT(Names("driver"), Contains("nvidia-open-kernel-dkms"));
+}
+
+}  // namespace
+}  // namespace muster::controller
