@@ -32,7 +32,7 @@ MAY_INCLUDE = {
                       "agent/transfer", "agent/engine", "agent/slurm", "agent/validation",
                       "muster/v1"],
     "agent": ["common", "agent"],
-    "controller/template": ["common/base", "common/value"],
+    "controller/template": ["common/base", "common/value", "common/yaml"],
     "controller/inventory": ["common/base", "common/yaml"],
     "controller/playbook": ["common/base", "common/value", "common/yaml", "controller/template",
                             "controller/inventory", "muster/v1"],

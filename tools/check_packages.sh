@@ -7,7 +7,7 @@ export LC_ALL=C
 # Libraries with a stable C ABI that every supported release has. Whatever else
 # turns up here would bind a package to the release it was built on.
 readonly allowed_libraries=' ld-linux-x86-64 ld-linux-aarch64 libc libm libgcc_s libz libssl
- libcrypto libcurl libarchive libsystemd libblkid libhwloc libmicrohttpd libsqlite3 '
+ libcrypt libcrypto libcurl libarchive libsystemd libblkid libhwloc libmicrohttpd libsqlite3 '
 readonly newest_glibc=2.36   # Debian 12
 
 # PACKAGE MODE PATH; all files are root's. A path that ends in * is a pattern.

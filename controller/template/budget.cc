@@ -22,6 +22,10 @@ bool Budget::SpendText(size_t bytes) {
   return Spend(bytes / 256);
 }
 
+bool Budget::SpendMore(size_t size, size_t more) {
+  return size + more > limits_.max_output ? SpendText(size + more) : Spend(more / 256);
+}
+
 bool Budget::Enter(int depth) {
   if (depth <= kMaxValueDepth) return true;
   return Fail(absl::StrCat("a value is nested deeper than ", kMaxValueDepth, " levels"));

@@ -31,6 +31,8 @@ class Budget {
   bool Spend(size_t steps);
   // For a string of `bytes` that is about to be made; false when it would be too long.
   bool SpendText(size_t bytes);
+  // For `more` bytes at the end of a text that has `size`; false when it would be too long.
+  bool SpendMore(size_t size, size_t more);
   // False when `depth` is too deep for a value.
   bool Enter(int depth);
   const absl::Status& status() const { return status_; }

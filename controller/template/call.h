@@ -36,7 +36,7 @@ struct Call {
 };
 
 struct Parameters {
-  const char* names[4] = {};
+  const char* names[8] = {};
   int required = 0;
   bool variadic = false;  // the handler interprets the arguments itself
 };

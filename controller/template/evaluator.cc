@@ -31,6 +31,9 @@ absl::Status Evaluator::Run(const Body& body) {
       case NodeKind::kSet:
         RETURN_IF_ERROR(RunSet(*node));
         break;
+      case NodeKind::kInclude:
+        RETURN_IF_ERROR(RunInclude(*node));
+        break;
     }
   }
   return absl::OkStatus();
@@ -39,7 +42,7 @@ absl::Status Evaluator::Run(const Body& body) {
 absl::Status Evaluator::Print(const Node& node) {
   ASSIGN_OR_RETURN(const ValuePtr value, Evaluate(*node.expr));
   if (value->is_binary() && !IsSecret(*value)) {
-    return source_.Error(node.place, "a binary value cannot be printed");
+    return source().Error(node.place, "a binary value cannot be printed");
   }
   AppendText(context_, *value, &output_.text);
   if (context_.tainted) output_.sensitive = true;
@@ -95,13 +98,13 @@ absl::Status Evaluator::RunFor(const Node& node) {
 }
 
 absl::Status Evaluator::RunSet(const Node& node) {
-  if (node.expr == nullptr) return RunSetBlock(node);
+  if (!node.branches.empty()) return RunSetBlock(node);
   ASSIGN_OR_RETURN(ValuePtr value, Evaluate(*node.expr));
   return Bind(node, std::move(value), /*reuse=*/true);
 }
 
-// {% set x %}…{% endset %}: the block's output becomes the value, which is a secret if it contains
-// one.
+// {% set x | filter %}…{% endset %}: the block's output, filtered if asked, becomes the value. It
+// is a secret if it contains one.
 absl::Status Evaluator::RunSetBlock(const Node& node) {
   Rendered outer = std::exchange(output_, {});
   const size_t mark = locals_.size();
@@ -111,7 +114,30 @@ absl::Status Evaluator::RunSetBlock(const Node& node) {
   RETURN_IF_ERROR(status);
   if (!budget_.SpendText(block.text.size())) return ErrorAt(node.place, budget_.status());
   Value value = block.sensitive ? MakeSecret(std::move(block.text)) : Value(std::move(block.text));
-  return Bind(node, NewValue(std::move(value)), /*reuse=*/true);
+  ValuePtr set = NewValue(std::move(value));
+  if (node.expr != nullptr) {
+    block_ = std::move(set);
+    ASSIGN_OR_RETURN(set, Evaluate(*node.expr));
+  }
+  return Bind(node, std::move(set), /*reuse=*/true);
+}
+
+// An included template sees the variables that are set here, and sets its own.
+absl::Status Evaluator::RunInclude(const Node& node) {
+  const internal::ParsedTemplate* const outer = parsed_;
+  parsed_ = outer->includes[node.include].parsed.get();
+  const size_t mark = locals_.size();
+  std::vector<Loop*> outer_loops = std::exchange(loops_, {});
+  const bool outer_in_loop = included_in_loop_;
+  included_in_loop_ = outer_in_loop || !outer_loops.empty();
+  const absl::Status status = Run(parsed_->body);
+  included_in_loop_ = outer_in_loop;
+  loops_ = std::move(outer_loops);
+  locals_.resize(mark);
+  parsed_ = outer;
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(status.message(), "\n  included at ",
+                                                  source().Describe(node.place)));
 }
 
 // Sets the targets of a for or a set. `reuse`: a name that was set before gets the new value, so
@@ -122,8 +148,8 @@ absl::Status Evaluator::Bind(const Node& node, ValuePtr value, bool reuse) {
     absl::StatusOr<std::vector<ValuePtr>> elements = Elements(context_, value);
     if (!elements.ok()) return ErrorAt(node.place, elements.status());
     if (elements->size() != node.targets.size()) {
-      return source_.Error(node.place, absl::StrCat(elements->size(), " values for ",
-                                                    node.targets.size(), " names"));
+      return source().Error(node.place, absl::StrCat(elements->size(), " values for ",
+                                                     node.targets.size(), " names"));
     }
     parts = *std::move(elements);
   }

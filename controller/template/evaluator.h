@@ -15,7 +15,7 @@ namespace muster::tmpl {
 class Evaluator {
  public:
   Evaluator(const internal::ParsedTemplate& parsed, const Scope& scope, const Limits& limits)
-      : source_(parsed.source),
+      : parsed_(&parsed),
         scope_(scope),
         budget_(limits, scope.allowance(), parsed.source.file()),
         context_{budget_} {}
@@ -48,6 +48,7 @@ class Evaluator {
   absl::Status RunFor(const Node& node);
   absl::Status RunSet(const Node& node);
   absl::Status RunSetBlock(const Node& node);
+  absl::Status RunInclude(const Node& node);
   absl::Status Bind(const Node& node, ValuePtr value, bool reuse);
   absl::StatusOr<std::vector<ValuePtr>> LoopItems(const Node& node);
 
@@ -82,13 +83,17 @@ class Evaluator {
   absl::StatusOr<ValuePtr> Finish(const Expr& expr, absl::StatusOr<ValuePtr> result);
   absl::StatusOr<ValuePtr> Finish(const Expr& expr, absl::StatusOr<Value> result);
 
-  const Source& source_;
+  const Source& source() const { return parsed_->source; }
+
+  const internal::ParsedTemplate* parsed_;  // the template itself, or the one being included
   const Scope& scope_;
   Budget budget_;
   Context context_;
   Rendered output_;
   std::vector<Local> locals_;
-  std::vector<Loop*> loops_;
+  std::vector<Loop*> loops_;  // of *parsed_
+  bool included_in_loop_ = false;
+  ValuePtr block_;  // the text of the set block whose filters are evaluated
   Undefined undefined_;
 };
 

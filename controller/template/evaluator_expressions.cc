@@ -6,6 +6,7 @@
 #include "common/base/text/nearest_word.h"
 #include "controller/template/arithmetic.h"
 #include "controller/template/evaluator.h"
+#include "controller/template/instead.h"
 
 namespace muster::tmpl {
 namespace {
@@ -63,6 +64,8 @@ absl::StatusOr<ValuePtr> Evaluator::EvaluateLoosely(const Expr& expr) {
       return Logical(expr);
     case ExprKind::kConditional:
       return Conditional(expr);
+    case ExprKind::kBlock:
+      return block_;
   }
   return absl::InternalError("an expression of no kind");
 }
@@ -70,8 +73,8 @@ absl::StatusOr<ValuePtr> Evaluator::EvaluateLoosely(const Expr& expr) {
 absl::Status Evaluator::ErrorAt(Place place, const absl::Status& status) const {
   const bool limit =
       status.code() == absl::StatusCode::kResourceExhausted && !budget_.status().ok();
-  return source_.Error(place, status.message(),
-                       limit ? absl::StatusCode::kInvalidArgument : status.code());
+  return source().Error(place, status.message(),
+                        limit ? absl::StatusCode::kInvalidArgument : status.code());
 }
 
 absl::StatusOr<ValuePtr> Evaluator::Finish(const Expr& expr, absl::StatusOr<ValuePtr> result) {
@@ -100,22 +103,24 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
   switch (at.kind) {
     case ExprKind::kName: {
       if (scope_.FindFunction(at.name) != nullptr || FindBuiltIn(at.name) != nullptr) {
-        return source_.Error(
+        return source().Error(
             at.place, absl::StrCat("'", at.name, "' is a function; call it: ", at.name, "(...)"));
       }
       if (at.name == "loop" && !loops_.empty()) {
-        return source_.Error(at.place,
-                             "'loop' is not a value; use loop.index, loop.first and their like");
+        return source().Error(at.place,
+                              "'loop' is not a value; use loop.index, loop.first and their like");
       }
       std::vector<std::string> known = scope_.VariableNames();
       for (const Local& local : locals_) known.push_back(*local.name);
-      return source_.Error(
-          at.place, absl::StrCat("undefined variable '", at.name, "'", DidYouMean(at.name, known)));
+      const std::string instead = Instead(WordKind::kVariable, at.name);
+      return source().Error(at.place,
+                            absl::StrCat("undefined variable '", at.name, "'",
+                                         instead.empty() ? DidYouMean(at.name, known) : instead));
     }
     case ExprKind::kAttribute:
     case ExprKind::kItem: {
       if (undefined_.object == nullptr) {
-        return source_.Error(
+        return source().Error(
             at.place, absl::StrCat("'loop.", at.name, "' has no value in this turn of the loop"));
       }
       std::vector<std::string> known;
@@ -125,8 +130,8 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
       }
       const std::string type = TypeName(*undefined_.object);
       if (at.kind == ExprKind::kAttribute) {
-        return source_.Error(at.place, absl::StrCat("undefined attribute '", at.name, "' of this ",
-                                                    type, DidYouMean(at.name, known)));
+        return source().Error(at.place, absl::StrCat("undefined attribute '", at.name, "' of this ",
+                                                     type, DidYouMean(at.name, known)));
       }
       const Expr& index = *at.operands[1];
       std::string shown;
@@ -136,15 +141,15 @@ absl::Status Evaluator::UndefinedError(const Expr& expr) const {
                                        : absl::StrCat(" ", index.literal->dump());
         if (IsText(*index.literal)) shown += DidYouMean(PeekText(*index.literal), known);
       }
-      return source_.Error(at.place, absl::StrCat("this ", type, " has no such item", shown));
+      return source().Error(at.place, absl::StrCat("this ", type, " has no such item", shown));
     }
     case ExprKind::kFilter:
-      return source_.Error(at.place, absl::StrCat("filter '", at.name,
-                                                  "' of nothing gives nothing; add default(...)"));
+      return source().Error(at.place, absl::StrCat("filter '", at.name,
+                                                   "' of nothing gives nothing; add default(...)"));
     case ExprKind::kConditional:
-      return source_.Error(at.place, "the condition is false and there is no 'else'");
+      return source().Error(at.place, "the condition is false and there is no 'else'");
     default:
-      return source_.Error(at.place, "undefined value");
+      return source().Error(at.place, "undefined value");
   }
 }
 
@@ -158,11 +163,17 @@ const ValuePtr* Evaluator::FindLocal(absl::string_view name) const {
 absl::StatusOr<ValuePtr> Evaluator::Name(const Expr& expr) {
   if (const ValuePtr* local = FindLocal(expr.name)) return *local;
   if (expr.name == "loop" && !loops_.empty()) return MissingAt(expr, nullptr);
+  if (expr.name == "loop" && included_in_loop_) {
+    return source().Error(
+        expr.place,
+        "the 'loop' of the including template is not visible here; {% set %} what "
+        "is needed of it before {% include %}");
+  }
   absl::StatusOr<ValuePtr> value = scope_.Find(expr.name);
   if (!value.ok()) {
     return absl::Status(value.status().code(),
                         absl::StrCat(value.status().message(), "\n  for variable '", expr.name,
-                                     "' at ", source_.Describe(expr.place)));
+                                     "' at ", source().Describe(expr.place)));
   }
   if (*value == nullptr) return MissingAt(expr, nullptr);
   return value;
@@ -182,7 +193,7 @@ absl::StatusOr<ValuePtr> Evaluator::Dict(const Expr& expr) {
   for (size_t i = 0; i < expr.operands.size(); i += 2) {
     ASSIGN_OR_RETURN(const ValuePtr key, Evaluate(*expr.operands[i]));
     if (!key->is_string()) {
-      return source_.Error(
+      return source().Error(
           expr.operands[i]->place,
           absl::StrCat("the keys of a dictionary are strings, not ", TypeName(*key)));
     }
@@ -223,7 +234,7 @@ absl::StatusOr<ValuePtr> Evaluator::LoopAttribute(const Expr& expr) {
     return loop.index > 0 ? loop.items[loop.index - 1] : MissingAt(expr, nullptr);
   if (name == "nextitem")
     return loop.index + 1 < size ? loop.items[loop.index + 1] : MissingAt(expr, nullptr);
-  return source_.Error(
+  return source().Error(
       expr.place,
       absl::StrCat("'loop' has no '", name, "' in Muster's subset of Jinja2",
                    DidYouMean(name, {std::begin(kLoopAttributes), std::end(kLoopAttributes)})));
@@ -269,9 +280,7 @@ absl::StatusOr<ValuePtr> Evaluator::CallFunction(const Expr& expr) {
   if (function == nullptr && built_in == nullptr) {
     std::vector<std::string> known = scope_.FunctionNames();
     for (std::string& name : BuiltInNames()) known.push_back(std::move(name));
-    return source_.Error(
-        expr.place, absl::StrCat("unknown function '", expr.name, "' in Muster's subset of Jinja2",
-                                 DidYouMean(expr.name, known)));
+    return source().Error(expr.place, UnknownWord(WordKind::kFunction, expr.name, known));
   }
   ASSIGN_OR_RETURN(const GivenArguments given, Arguments(expr));
   if (function == nullptr) return Finish(expr, built_in(context_, given));
@@ -306,7 +315,7 @@ absl::StatusOr<ValuePtr> Evaluator::Default(const Expr& expr) {
     const Argument& argument = expr.arguments[i];
     if (i > 1 || (!argument.name.empty() && argument.name != "default_value" &&
                   argument.name != "boolean")) {
-      return source_.Error(expr.place, "filter 'default' takes default_value and boolean");
+      return source().Error(expr.place, "filter 'default' takes default_value and boolean");
     }
     if (argument.name == "boolean" || (argument.name.empty() && i == 1)) {
       ASSIGN_OR_RETURN(const ValuePtr flag, Evaluate(*argument.value));

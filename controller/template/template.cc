@@ -1,9 +1,12 @@
 #include "controller/template/template.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/value/folded_value.h"
 #include "controller/template/evaluator.h"
@@ -12,9 +15,28 @@
 namespace muster::tmpl {
 
 absl::StatusOr<Template> Template::Parse(absl::string_view source, SourcePosition position,
-                                         const Limits& limits) {
-  ASSIGN_OR_RETURN(auto parsed, ParseTemplate(Source(source, std::move(position)), limits));
-  return Template(std::move(parsed));
+                                         const Limits& limits, const IncludeFinder& find_included) {
+  ASSIGN_OR_RETURN(const auto parsed, ParseTemplate(Source(source, std::move(position)), limits));
+  std::set<std::string> names(parsed->names.begin(), parsed->names.end());
+  for (internal::Include& include : parsed->includes) {
+    if (!find_included) {
+      return parsed->source.Error(include.place,
+                                  "{% include %} works only in the files of a role's templates/");
+    }
+    const absl::StatusOr<Template> found = find_included(include.name);
+    if (absl::IsNotFound(found.status()) || absl::IsFailedPrecondition(found.status()))
+      return parsed->source.Error(include.place, found.status().message());
+    RETURN_IF_ERROR(found.status());
+    include.parsed = found->parsed_;
+    names.insert(include.parsed->names.begin(), include.parsed->names.end());
+    parsed->include_depth = std::max(parsed->include_depth, include.parsed->include_depth + 1);
+    if (parsed->include_depth > kMaxIncludeDepth) {
+      return parsed->source.Error(include.place, absl::StrCat("includes are nested deeper than ",
+                                                              kMaxIncludeDepth, " templates"));
+    }
+  }
+  parsed->names.assign(names.begin(), names.end());
+  return Template(parsed);
 }
 
 absl::StatusOr<Template> Template::ParseExpression(absl::string_view source,

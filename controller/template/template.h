@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,16 +52,26 @@ struct Limits {
   int max_depth = 64;                    // nested parentheses, blocks, lists
 };
 
+// How deep templates may include each other.
+inline constexpr int kMaxIncludeDepth = 10;
+
 namespace internal {
 struct ParsedTemplate;
 }
+
+class Template;
+// Finds the template that `{% include 'name' %}` names. Errors NotFound and FailedPrecondition are
+// reported at the place of the include; any other is an error in the included template.
+using IncludeFinder = std::function<absl::StatusOr<Template>(absl::string_view name)>;
 
 // A parsed template: parse once, render for every node. Copies share the parsed form.
 // Thread-safe.
 class Template {
  public:
+  // Without `find_included` a template cannot include another one.
   static absl::StatusOr<Template> Parse(absl::string_view source, SourcePosition position,
-                                        const Limits& limits = {});
+                                        const Limits& limits = {},
+                                        const IncludeFinder& find_included = nullptr);
   // A bare expression without braces, as in `when:`.
   static absl::StatusOr<Template> ParseExpression(absl::string_view source, SourcePosition position,
                                                   const Limits& limits = {});
@@ -71,8 +82,8 @@ class Template {
   // secret.
   absl::StatusOr<Value> RenderValue(const Scope& scope, const Limits& limits = {}) const;
 
-  // The names that the template may read or call, sorted; includes loop variables. Two scopes that
-  // agree on these render the same text.
+  // The names that the template and those it includes may read or call, sorted; also loop
+  // variables. Two scopes that agree on these render the same text.
   const std::vector<std::string>& names() const;
 
  private:

@@ -1,12 +1,15 @@
-// Templates of any bytes: parsed, rendered and evaluated under tight limits.
+// Templates of any bytes: parsed, rendered and evaluated under tight limits. After a line
+// "---8<---" stands a second template, which the first may include as 'b'.
 #include <cstddef>
 #include <cstdint>
 
 #include <nlohmann/json.hpp>
 
-#include "controller/template/template.h"
+#include "controller/template/folder.h"
 
 namespace {
+
+constexpr absl::string_view kCut = "---8<---\n";
 
 muster::tmpl::Scope MakeScope() {
   muster::tmpl::Scope scope;
@@ -31,6 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view source(reinterpret_cast<const char*>(data), size);
   // The verdict does not matter, only that there is one.
   muster::tmpl::Render(source, {.file = "f"}, scope, limits).status().IgnoreError();
+  const size_t cut = source.find(kCut);
+  muster::tmpl::TemplateFolder folder;
+  folder.Add("a", source.substr(0, cut), {.file = "a"});
+  if (cut != absl::string_view::npos)
+    folder.Add("b", source.substr(cut + kCut.size()), {.file = "b"});
+  const auto including = folder.Parse("a");
+  if (including.ok()) including->Render(scope, limits).status().IgnoreError();
   muster::tmpl::EvaluateExpression(source, {.file = "f"}, scope, limits).status().IgnoreError();
   return 0;
 }

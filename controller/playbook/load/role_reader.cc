@@ -17,6 +17,7 @@
 #include "controller/playbook/load/site_files.h"
 #include "controller/playbook/load/task_reader.h"
 #include "controller/playbook/words.h"
+#include "controller/template/folder.h"
 
 namespace muster::controller::playbook {
 namespace {
@@ -37,11 +38,14 @@ std::vector<std::string> RoleNames(const FileTree& site, const std::string& base
 }
 
 void ReadTemplates(const FileTree& site, const std::string& folder, Role* role, ErrorList* errors) {
-  for (const std::string& name : FilesUnder(site, folder)) {
+  const std::vector<std::string> names = FilesUnder(site, folder);
+  tmpl::TemplateFolder templates;
+  for (const std::string& name : names) {
     const std::string path = folder + name;
-    tmpl::SourcePosition position;
-    position.file = path;
-    absl::StatusOr<tmpl::Template> parsed = tmpl::Template::Parse(site.at(path), position);
+    templates.Add(name, site.at(path), {.file = path});
+  }
+  for (const std::string& name : names) {
+    absl::StatusOr<tmpl::Template> parsed = templates.Parse(name);
     if (errors->Add(parsed.status())) role->templates.emplace(name, *std::move(parsed));
   }
 }

@@ -17,6 +17,8 @@ FilterResult Replace(Call& call);
 FilterResult String(Call& call);
 FilterResult Indent(Call& call);
 FilterResult Format(Call& call);
+FilterResult Basename(Call& call);
+FilterResult Dirname(Call& call);
 FilterResult RegexReplace(Call& call);
 FilterResult RegexSearch(Call& call);
 
@@ -52,8 +54,35 @@ FilterResult Reject(Call& call);
 FilterResult SelectAttr(Call& call);
 FilterResult RejectAttr(Call& call);
 
-// filters_encode.cc
+// filters_sets.cc
+FilterResult Union(Call& call);
+FilterResult Difference(Call& call);
+FilterResult Intersect(Call& call);
+FilterResult Zip(Call& call);
+FilterResult ZipLongest(Call& call);
+FilterResult Flatten(Call& call);
+
+// filters_dict.cc
+FilterResult Combine(Call& call);
+FilterResult DictToItems(Call& call);
+FilterResult ItemsToDict(Call& call);
+
+// filters_json.cc
+FilterResult ToJsonForHtml(Call& call);
 FilterResult ToJson(Call& call);
+FilterResult ToNiceJson(Call& call);
+FilterResult FromJson(Call& call);
+
+// filters_yaml.cc
+FilterResult ToNiceYaml(Call& call);
+
+// filters_comment.cc
+FilterResult Comment(Call& call);
+
+// filters_password.cc
+FilterResult PasswordHash(Call& call);
+
+// filters_encode.cc
 FilterResult Quote(Call& call);
 FilterResult Base64Encode(Call& call);
 FilterResult Hash(Call& call);
@@ -77,6 +106,8 @@ absl::string_view Strip(absl::string_view text, absl::string_view characters, bo
 absl::StatusOr<std::string> ReplaceText(Context& context, absl::string_view text,
                                         absl::string_view from, absl::string_view to,
                                         int64_t count);
+// The code point of one UTF-8 character; an invalid byte stands for itself.
+uint32_t DecodeUtf8(absl::string_view character);
 // Whether `pattern` matches the input: at its start when anchored, anywhere otherwise.
 absl::StatusOr<bool> MatchesAt(Call& call, const std::string& pattern, bool anchored);
 // The texts of `elements` with `separator` between them.

@@ -4,9 +4,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/template/filters/filters.h"
+#include "controller/template/instead.h"
 
 namespace muster::tmpl {
 namespace {
@@ -17,7 +19,7 @@ absl::StatusOr<std::string> TakeName(absl::string_view filter, GivenArguments* g
     return absl::InvalidArgumentError(
         absl::StrCat("filter '", filter, "' needs a name as a string"));
   }
-  std::string name(PeekText(*given->positional.front()));
+  std::string name(absl::StripPrefix(PeekText(*given->positional.front()), "ansible.builtin."));
   given->positional.erase(given->positional.begin());
   return name;
 }
@@ -76,8 +78,7 @@ FilterResult Pick(Call& call, absl::string_view filter, bool by_attribute, bool 
     ASSIGN_OR_RETURN(const std::string name, TakeName(filter, &call.rest));
     test = FindTest(name);
     if (test == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown test '", name, "'", DidYouMean(name, TestNames())));
+      return absl::InvalidArgumentError(UnknownWord(WordKind::kTest, name, TestNames()));
     }
   }
   ASSIGN_OR_RETURN(std::vector<ValuePtr> elements, Elements(call.context, call.input));
@@ -116,8 +117,7 @@ FilterResult Map(Call& call) {
   ASSIGN_OR_RETURN(const std::string name, TakeName("map", &call.rest));
   const FilterRow* row = FindFilter(name);
   if (row == nullptr || row->run == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown filter '", name, "'", DidYouMean(name, FilterNames())));
+    return absl::InvalidArgumentError(UnknownWord(WordKind::kFilter, name, FilterNames()));
   }
   ASSIGN_OR_RETURN(std::vector<ValuePtr> elements, Elements(call.context, call.input));
   for (ValuePtr& element : elements) {

@@ -149,6 +149,22 @@ FilterResult Format(Call& call) {
   return NewValue(std::move(text));
 }
 
+// The text after the last '/'.
+FilterResult Basename(Call& call) {
+  const std::string path = call.Input();
+  const size_t slash = path.rfind('/');
+  return NewValue(slash == std::string::npos ? path : path.substr(slash + 1));
+}
+
+// The text before the last '/', without '/' at its end unless that is all of it.
+FilterResult Dirname(Call& call) {
+  const std::string path = call.Input();
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return NewValue("");
+  const size_t end = path.find_last_not_of('/', slash);
+  return NewValue(path.substr(0, end == std::string::npos ? slash + 1 : end + 1));
+}
+
 FilterResult RegexReplace(Call& call) {
   ASSIGN_OR_RETURN(const std::string pattern, call.TextArg(0, ""));
   ASSIGN_OR_RETURN(const std::string replacement, call.TextArg(1, ""));

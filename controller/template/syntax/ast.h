@@ -34,6 +34,7 @@ enum class ExprKind {
   kOr,
   kNot,
   kConditional,  // operands[1] if operands[0] else operands[2], which may be null
+  kBlock,        // the text of the set block whose filters are evaluated
 };
 
 enum class Op {
@@ -77,7 +78,7 @@ struct Expr {
   const TestRow* test = nullptr;
 };
 
-enum class NodeKind { kText, kOutput, kIf, kFor, kSet };
+enum class NodeKind { kText, kOutput, kIf, kFor, kSet, kInclude };
 
 struct Node;
 using Body = std::vector<std::unique_ptr<const Node>>;
@@ -92,19 +93,30 @@ struct Node {
   NodeKind kind = NodeKind::kText;
   Place place;
   std::string text;
-  ExprPtr expr;                      // the value to print, set or iterate over; null: set block
+  ExprPtr expr;                      // the value to print, set or iterate over; set block: filters
   std::vector<std::string> targets;  // of for and set
   ExprPtr condition;                 // for … if
   std::vector<Branch> branches;      // of an if; for: the body, then the else if any; set: block
+  size_t include = 0;                // into the includes of the template
 };
 
 namespace internal {
+struct ParsedTemplate;
+
+struct Include {
+  std::string name;
+  Place place;
+  std::shared_ptr<const ParsedTemplate> parsed = nullptr;
+};
+
 struct ParsedTemplate {
   explicit ParsedTemplate(Source s) : source(std::move(s)) {}
   Source source;
   Body body;
   ExprPtr expression;  // instead of a body: a bare expression
   std::vector<std::string> names;
+  std::vector<Include> includes;
+  int include_depth = 0;  // 1: it includes templates that include none
 };
 }  // namespace internal
 

@@ -4,9 +4,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/status.h"
-#include "common/base/text/nearest_word.h"
 #include "controller/template/call.h"
+#include "controller/template/instead.h"
 #include "controller/template/syntax/expression_parser.h"
 
 namespace muster::tmpl {
@@ -182,14 +183,30 @@ absl::StatusOr<ExprPtr> ExpressionParser::FiltersAndTests(ExprPtr expr) {
   }
 }
 
+absl::StatusOr<ExprPtr> ExpressionParser::BlockFilters() {
+  ASSIGN_OR_RETURN(ExprPtr expr, Finish(NewExpr(ExprKind::kBlock, Peek().place)));
+  while (SkipOperator("|")) {
+    ASSIGN_OR_RETURN(expr, Filter(std::move(expr)));
+  }
+  return expr;
+}
+
+absl::Status ExpressionParser::FinishName(Token* token) {
+  while (SkipOperator(".")) {
+    ASSIGN_OR_RETURN(const Token next, ExpectName());
+    absl::StrAppend(&token->text, ".", next.text);
+  }
+  token->text = std::string(absl::StripPrefix(token->text, "ansible.builtin."));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExprPtr> ExpressionParser::Filter(ExprPtr input) {
-  ASSIGN_OR_RETURN(const Token token, ExpectName());
+  ASSIGN_OR_RETURN(Token token, ExpectName());
+  RETURN_IF_ERROR(FinishName(&token));
   auto expr = NewExpr(ExprKind::kFilter, token.place, token.text);
   expr->filter = FindFilter(token.text);
   if (expr->filter == nullptr) {
-    return Error(token.place,
-                 absl::StrCat("unknown filter '", token.text, "' in Muster's subset of Jinja2",
-                              DidYouMean(token.text, FilterNames())));
+    return Error(token.place, UnknownWord(WordKind::kFilter, token.text, FilterNames()));
   }
   expr->operands.push_back(std::move(input));
   if (AtOperator("(")) {
@@ -200,18 +217,16 @@ absl::StatusOr<ExprPtr> ExpressionParser::Filter(ExprPtr input) {
 
 absl::StatusOr<ExprPtr> ExpressionParser::Test(ExprPtr subject) {
   const bool negated = SkipName("not");
-  const Token& token = Peek();
   // "in" is a test too, and the only reserved word among them.
-  if (token.kind != TokenKind::kName) return Unexpected("the name of a test");
-  Next();
+  if (Peek().kind != TokenKind::kName) return Unexpected("the name of a test");
+  Token token = Next();
+  RETURN_IF_ERROR(FinishName(&token));
   auto expr = NewExpr(ExprKind::kTest, token.place,
                       absl::AsciiStrToLower(token.text) == "none" ? "none" : token.text);
   if (token.text == "True" || token.text == "False") expr->name = absl::AsciiStrToLower(token.text);
   expr->test = FindTest(expr->name);
   if (expr->test == nullptr) {
-    return Error(token.place,
-                 absl::StrCat("unknown test '", token.text, "' in Muster's subset of Jinja2",
-                              DidYouMean(token.text, TestNames())));
+    return Error(token.place, UnknownWord(WordKind::kTest, token.text, TestNames()));
   }
   expr->operands.push_back(std::move(subject));
   const TokenKind kind = Peek().kind;

@@ -28,6 +28,8 @@ class ExpressionParser {
   absl::StatusOr<ExprPtr> OrExpression();
   // "a, b" makes a list; a single expression stays as it is.
   absl::StatusOr<ExprPtr> ExpressionList(bool with_conditional);
+  // "| upper | trim" of a set block: filters of ExprKind::kBlock.
+  absl::StatusOr<ExprPtr> BlockFilters();
 
   const Token& Peek(size_t ahead = 0) const;
   const Token& Next();
@@ -70,6 +72,8 @@ class ExpressionParser {
   absl::StatusOr<ExprPtr> Postfix(ExprPtr expr, bool calls_allowed);
   absl::StatusOr<ExprPtr> Subscript(ExprPtr object);
   absl::StatusOr<ExprPtr> FiltersAndTests(ExprPtr expr);
+  // Appends ".b.c" to the name `*token`, and removes the prefix of Ansible's own filters and tests.
+  absl::Status FinishName(Token* token);
   absl::StatusOr<ExprPtr> Filter(ExprPtr input);
   absl::StatusOr<ExprPtr> Test(ExprPtr subject);
   absl::StatusOr<std::vector<Argument>> Arguments();

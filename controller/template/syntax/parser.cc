@@ -7,16 +7,12 @@
 #include "absl/strings/str_join.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
+#include "controller/template/instead.h"
 #include "controller/template/syntax/expression_parser.h"
 
 namespace muster::tmpl {
 namespace {
 
-// Jinja2's statements that Muster omits on purpose.
-constexpr absl::string_view kOutside[] = {
-    "include", "import", "from",       "macro", "call",     "block", "extends", "filter",
-    "with",    "do",     "autoescape", "break", "continue", "trans", "debug",
-};
 // A target with such a name would hide what the loop provides.
 constexpr absl::string_view kNoTargets[] = {"loop", "true",  "false", "none",
                                             "True", "False", "None"};
@@ -36,6 +32,8 @@ class Parser {
     if (Peek().kind != TokenKind::kEnd) return expressions_.Unexpected("the end of the expression");
     return expr;
   }
+
+  std::vector<internal::Include> TakeIncludes() { return std::move(includes_); }
 
   std::vector<std::string> names() const {
     return std::vector<std::string>(expressions_.names().begin(), expressions_.names().end());
@@ -107,8 +105,10 @@ class Parser {
   };
 
   absl::StatusOr<std::unique_ptr<Node>> Statement() {
-    static constexpr StatementRow kStatements[] = {
-        {"if", &Parser::If}, {"for", &Parser::For}, {"set", &Parser::Set}};
+    static constexpr StatementRow kStatements[] = {{"if", &Parser::If},
+                                                   {"for", &Parser::For},
+                                                   {"set", &Parser::Set},
+                                                   {"include", &Parser::Include}};
     const Token& token = Peek();
     if (token.kind != TokenKind::kName) return expressions_.Unexpected("the name of a statement");
     for (const StatementRow& row : kStatements) {
@@ -124,11 +124,11 @@ class Parser {
   }
 
   absl::Status UnknownStatement(const Token& token) const {
-    if (std::find(std::begin(kOutside), std::end(kOutside), token.text) != std::end(kOutside)) {
-      return expressions_.Error(token.place,
-                                absl::StrCat("{% ", token.text,
-                                             " %} is outside Muster's subset of Jinja2, which has "
-                                             "if, for, set and raw"));
+    const std::string instead = Instead(WordKind::kStatement, token.text);
+    if (!instead.empty()) {
+      return expressions_.Error(
+          token.place,
+          absl::StrCat("{% ", token.text, " %} is outside Muster's subset of Jinja2", instead));
     }
     for (const absl::string_view word : {"elif", "else", "endif", "endfor", "endset", "endraw"}) {
       if (token.text != word) continue;
@@ -142,7 +142,7 @@ class Parser {
         token.place,
         absl::StrCat("unknown statement '", token.text, "'",
                      DidYouMean(token.text, {"if", "elif", "else", "endif", "for", "endfor", "set",
-                                             "endset", "raw", "endraw"})));
+                                             "endset", "include", "raw", "endraw"})));
   }
 
   absl::StatusOr<std::unique_ptr<Node>> If() {
@@ -197,7 +197,11 @@ class Parser {
     auto node = NewNode(NodeKind::kSet);
     Next();
     ASSIGN_OR_RETURN(node->targets, Targets());
-    if (Peek().kind == TokenKind::kStatementEnd && node->targets.size() == 1) {
+    const bool filtered = expressions_.AtOperator("|");
+    if ((filtered || Peek().kind == TokenKind::kStatementEnd) && node->targets.size() == 1) {
+      if (filtered) {
+        ASSIGN_OR_RETURN(node->expr, expressions_.BlockFilters());
+      }
       RETURN_IF_ERROR(ExpectStatementEnd());
       Token end;
       Branch body;
@@ -208,10 +212,36 @@ class Parser {
     }
     if (!expressions_.SkipOperator("=")) {
       return expressions_.Error(Peek().place,
-                                "expected '='; {% set %} with a filter or an attribute is "
-                                "outside Muster's subset of Jinja2");
+                                "expected '='; {% set %} of an attribute is outside Muster's "
+                                "subset of Jinja2");
     }
     ASSIGN_OR_RETURN(node->expr, expressions_.ExpressionList(/*with_conditional=*/true));
+    RETURN_IF_ERROR(ExpectStatementEnd());
+    return node;
+  }
+
+  absl::StatusOr<std::unique_ptr<Node>> Include() {
+    auto node = NewNode(NodeKind::kInclude);
+    Next();
+    const Token& name = Peek();
+    if (name.kind != TokenKind::kString) {
+      return expressions_.Error(
+          name.place, "{% include %} needs the name of a template in quotes: {% include 'x.j2' %}");
+    }
+    node->include = includes_.size();
+    includes_.push_back({name.text, name.place});
+    Next();
+    // What Jinja2 does anyway.
+    if (Peek().Is(TokenKind::kName, "with") && expressions_.Peek(1).text == "context") {
+      Next();
+      Next();
+    }
+    if (Peek().kind == TokenKind::kName) {
+      return expressions_.Error(Peek().place,
+                                absl::StrCat("'", Peek().text,
+                                             "' after the name of an included template is outside "
+                                             "Muster's subset of Jinja2"));
+    }
     RETURN_IF_ERROR(ExpectStatementEnd());
     return node;
   }
@@ -234,18 +264,20 @@ class Parser {
   }
 
   ExpressionParser expressions_;
+  std::vector<internal::Include> includes_;
   std::vector<std::pair<std::string, Place>> open_;  // the enclosing statements
 };
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseTemplate(
-    Source source, const Limits& limits) {
+absl::StatusOr<std::shared_ptr<internal::ParsedTemplate>> ParseTemplate(Source source,
+                                                                        const Limits& limits) {
   auto parsed = std::make_shared<internal::ParsedTemplate>(std::move(source));
   ASSIGN_OR_RETURN(const std::vector<Token> tokens, TokenizeTemplate(parsed->source));
   Parser parser(parsed->source, tokens, limits.max_depth);
   ASSIGN_OR_RETURN(parsed->body, parser.Template());
   parsed->names = parser.names();
+  parsed->includes = parser.TakeIncludes();
   return parsed;
 }
 

@@ -9,8 +9,9 @@
 namespace muster::tmpl {
 
 // limits.max_depth bounds the recursion in the parser and in everything that walks the tree.
-absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseTemplate(Source source,
-                                                                              const Limits& limits);
+// The includes are not resolved yet.
+absl::StatusOr<std::shared_ptr<internal::ParsedTemplate>> ParseTemplate(Source source,
+                                                                        const Limits& limits);
 absl::StatusOr<std::shared_ptr<const internal::ParsedTemplate>> ParseBareExpression(
     Source source, const Limits& limits);
 

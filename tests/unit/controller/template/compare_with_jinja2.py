@@ -1,7 +1,8 @@
 """Compares Muster's templates with python3-jinja2 over a table of cases.
 
-A case is {"template", "vars"} and must print the same in both; with "error": true both must
-refuse it; with "ours_only": "error" Jinja2 accepts what Muster leaves out, and says why.
+A case is {"template", "vars", "files"}, where files are what it may include, and must print the same
+in both; with "error": true both must refuse it; with "ours_only": "error" Jinja2 accepts what Muster
+leaves out, and says why.
 """
 import json
 import subprocess
@@ -9,8 +10,13 @@ import sys
 
 import jinja2
 
+import ansible_filters
+
 
 def render(environment, case):
+    environment.loader = jinja2.DictLoader(case.get("files", {}))
+    if environment.cache is not None:
+        environment.cache.clear()
     try:
         return {"text": environment.from_string(case["template"]).render(case.get("vars", {}))}
     except Exception as error:  # any refusal is one
@@ -23,6 +29,8 @@ def main():
         cases = json.load(file)
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True,
                                      keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    for name, function in ansible_filters.FILTERS.items():
+        environment.filters[name] = environment.filters[f"ansible.builtin.{name}"] = function
     done = subprocess.run([program, path], capture_output=True, text=True, check=True)
     ours = json.loads(done.stdout)
     assert len(ours) == len(cases), (len(ours), len(cases))

@@ -77,7 +77,35 @@ TEST(TemplateErrorTest, EachNamesItsPlaceAndRemedy) {
       {"{{ secret }}", "f:1:4: 'secret' is a function; call it"},
       {"{{ 'a'.uper() }}",
        "f:1:8: string has no method 'uper' in Muster's subset of Jinja2 (did you mean 'upper'?)"},
-      {"{% include 'x' %}", "f:1:4: {% include %} is outside Muster's subset of Jinja2"},
+      {"{% include 'x' %}", "f:1:12: {% include %} works only in the files of a role's templates/"},
+      {"{% include x %}", "f:1:12: {% include %} needs the name of a template in quotes"},
+      {"{% include 'x' ignore missing %}",
+       "f:1:16: 'ignore' after the name of an included template is outside"},
+      {"{% macro m() %}",
+       "f:1:4: {% macro %} is outside Muster's subset of Jinja2; put the repeated"},
+      {"{{ [1] | to_yaml }}",
+       "f:1:10: unknown filter 'to_yaml' in Muster's subset of Jinja2; use "
+       "to_nice_yaml"},
+      {"{{ 'a' | ansible.utils.ipaddr('x') }}",
+       "f:1:10: unknown filter 'ansible.utils.ipaddr' in "
+       "Muster's subset of Jinja2; addresses come from"},
+      {"{{ ['a'] | map('random') | list }}",
+       "f:1:12: unknown filter 'random' in Muster's subset of Jinja2; a second apply must change"},
+      {"{{ '1' is version('2', '<') }}",
+       "f:1:11: unknown test 'version' in Muster's subset of Jinja2; compare lists"},
+      {"{{ lookup('file', 'x') }}",
+       "f:1:4: unknown function 'lookup' in Muster's subset of Jinja2; a template reads no files"},
+      {"{{ hostvars['a'].b }}", "f:1:4: undefined variable 'hostvars'; use nodes[NAME].vars"},
+      {"{{ 'p' | password_hash('sha512') }}",
+       "f:1:10: filter 'password_hash' needs a salt that stays the same"},
+      {"{{ 'p' | password_hash('sha512', 'a', rounds=1000000) }}",
+       "f:1:10: filter 'password_hash' takes 1000 to 100000 rounds, not 1000000"},
+      {"{{ '[1,' | from_json }}", "f:1:12: filter 'from_json' found no valid JSON at byte 4"},
+      {"{{ {'a': 1} | combine(list_merge='appnd') }}",
+       "f:1:15: filter 'combine' knows no such list_merge (did you mean 'append'?)"},
+      {"{{ 'x' | comment('cblok') }}",
+       "f:1:10: filter 'comment' knows no such style (did you mean 'cblock'?)"},
+      {"{{ [1] | union('a') }}", "f:1:10: filter 'union' works on lists, not on string"},
       {"{% fro x in y %}", "f:1:4: unknown statement 'fro' (did you mean 'for'?)"},
       {"{% if 1 %}\n{% for x in [] %}\n{% endif %}",
        "f:3:4: {% endif %} inside {% for %}, which is still open"},
@@ -144,7 +172,9 @@ TEST(TemplateErrorTest, ErrorsNeverShowASecret) {
   for (const char* use :
        {"s + 1", "s | bool", "'a' | regex_search(s)", "[1] | map(s) | list",
         "[{}] | map(attribute=s) | list", "s.nosuch()", "{'a': 1}[s]", "s | hostlist_expand",
-        "'%d' % s", "{s: 1}", "[1] | select(s)", "1 < s"}) {
+        "'%d' % s", "{s: 1}", "[1] | select(s)", "1 < s", "s | from_json",
+        "'x' | password_hash('sha512', s)", "s | password_hash", "'x' | comment(s)",
+        "{} | combine({}, list_merge=s)", "[{'key': s, 'value': 1}] | items2dict"}) {
     SCOPED_TRACE(use);
     EXPECT_THAT(EvaluateExpression(use, {.file = "f"}, scope),
                 StatusIs(kBadTemplate, Not(HasSubstr("hunter2"))));

@@ -42,6 +42,7 @@ TEST(LimitsTest, DeepNestingIsRefusedWhileParsing) {
            "{{ 1" + Repeat(" + 1", kDeep) + " }}",
            "{{ a" + Repeat(".b", kDeep) + " }}",
            "{{ a" + Repeat("|upper", kDeep) + " }}",
+           "{% set x" + Repeat("|upper", kDeep) + " %}{% endset %}",
            "{{ 1" + Repeat(" if 1", kDeep) + " }}",
            "{{ 1 is in " + Repeat("[", kDeep),
            Repeat("{% if 1 %}", kDeep) + Repeat("{% endif %}", kDeep),
@@ -95,6 +96,13 @@ TEST(LimitsTest, WorkIsBounded) {
            "{% set a = 'x' * 10 ** 6 %}{% set b = (['x'] * 1000) | map('replace', 'x', a) | list "
            "%}",
            "{{ range(100000) | unique | list }}",
+           "{{ range(2000) | union(range(2000) | list) | difference([0]) }}",
+           "{{ range(100000) | list | flatten | zip(range(100000)) | list }}",
+           "{% set a = 'x' * 10 ** 6 %}{{ [a, a, a, a, a, a, a, a, a, a] | to_nice_yaml }}",
+           "{% set a = '\\n' * 10 ** 6 %}{{ a | comment(decoration='x' * 100) }}",
+           "{% set a = 'x' * 10 ** 6 %}{{ '' | comment(prefix=a, prefix_count=100) }}",
+           "{{ ('[' ~ '1,' * 10 ** 6 ~ '1]') | from_json }}",
+           "{{ range(10) | map('string') | map('password_hash', 'sha512', 's') | list }}",
        }) {
     SCOPED_TRACE(source);
     EXPECT_THAT(
@@ -158,8 +166,25 @@ TEST(LimitsTest, DeepValuesAreRefusedNotWalked) {
   for (int i = 0; i < 5000; ++i) deep = Value::array({std::move(deep)});
   Scope scope;
   scope.Set("deep", std::move(deep));
-  for (const char* use : {"{{ deep }}", "{{ deep | tojson }}", "{{ deep == deep }}",
-                          "{{ [deep] | length }}", "{{ deep < deep }}"}) {
+  for (const char* use :
+       {"{{ deep }}", "{{ deep | tojson }}", "{{ deep == deep }}", "{{ [deep] | length }}",
+        "{{ deep < deep }}", "{{ deep | to_nice_yaml }}", "{{ deep | flatten }}",
+        "{{ {'a': deep} | combine({'a': deep}, recursive=true) }}",
+        "{{ ('[' * 5000 ~ ']' * 5000) | from_json }}"}) {
+    SCOPED_TRACE(use);
+    EXPECT_THAT(Render(use, {.file = "f"}, scope), StatusIs(kOverLimit, Said()));
+  }
+}
+
+// Each line of a deep list begins with many spaces.
+TEST(LimitsTest, IndentationCountsAsText) {
+  Value list = Value::array();
+  for (int i = 0; i < 100'000; ++i) list.push_back(1);
+  for (int i = 0; i < 90; ++i) list = Value::array({std::move(list)});
+  Scope scope;
+  scope.Set("deep", std::move(list));
+  for (const char* use :
+       {"{{ deep | to_json(indent=16) }}", "{{ deep | to_nice_yaml(indent=9) }}"}) {
     SCOPED_TRACE(use);
     EXPECT_THAT(Render(use, {.file = "f"}, scope), StatusIs(kOverLimit, Said()));
   }

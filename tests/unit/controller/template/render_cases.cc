@@ -5,7 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controller/template/template.h"
+#include "controller/template/folder.h"
+
+namespace {
+constexpr char kCase[] = "case";
+}
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -24,8 +28,14 @@ int main(int argc, char** argv) {
     if (row.contains("vars")) {
       for (const auto& [name, value] : row["vars"].items()) scope.Set(name, value);
     }
-    const auto rendered =
-        muster::tmpl::Render(row["template"].get<std::string>(), {.file = "case"}, scope);
+    muster::tmpl::TemplateFolder folder;
+    folder.Add(kCase, row["template"].get<std::string>(), {.file = kCase});
+    if (row.contains("files")) {
+      for (const auto& [name, text] : row["files"].items())
+        folder.Add(name, text.get<std::string>(), {.file = name});
+    }
+    const auto parsed = folder.Parse(kCase);
+    const auto rendered = parsed.ok() ? parsed->Render(scope) : parsed.status();
     if (rendered.ok()) {
       results.push_back({{"text", rendered->text}});
     } else {

@@ -4,10 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/template/template.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::tmpl {
 namespace {
+
+using ::muster::testing::Said;
+using ::muster::testing::StatusIs;
 
 Scope WithSecret() {
   Scope scope;
@@ -77,6 +81,19 @@ TEST(SecretTest, WhatIsMadeFromASecretIsASecret) {
       {"'x' | replace('x', secret('a'))", "a0"},
       {"[secret('a')] | map('upper') | first", "A0"},
       {"secret('a') | quote", "a0"},
+      {"{'k': secret('a')} | to_json", "{\"k\": \"a0\"}"},
+      {"{'k': secret('a')} | to_nice_json", "{\n    \"k\": \"a0\"\n}"},
+      {"{'k': secret('a')} | to_nice_yaml", "k: a0\n"},
+      {"[secret('1')] | to_json | from_json | first", "10"},
+      {"secret('a') | comment", "#\n# a0\n#"},
+      {"secret('a/b') | basename", "b0"},
+      {"secret('a/b') | dirname", "a"},
+      {"[secret('a')] | union(['x']) | first", "a0"},
+      {"[secret('a')] | zip(['x']) | flatten | first", "a0"},
+      {"({} | combine({'k': secret('a')})).k", "a0"},
+      {"({'k': secret('a')} | dict2items | first).value", "a0"},
+      {"([{'key': 'k', 'value': secret('a')}] | items2dict).k", "a0"},
+      {"('public' | password_hash('sha512', secret('salt'))).split('$')[2]", "salt0"},
   };
   for (const auto& [expression, bytes] : kCases) {
     SCOPED_TRACE(expression);
@@ -89,6 +106,31 @@ TEST(SecretTest, WhatIsMadeFromASecretIsASecret) {
       EXPECT_EQ(SecretBytes(*value).size(), std::string(bytes).size());
     }
   }
+}
+
+TEST(SecretTest, TheHashOfASecretIsASecretAndStaysTheSame) {
+  const auto hash = [] {
+    return EvaluateExpression("secret('pw') | password_hash('sha512', 'salt')", {}, WithSecret());
+  };
+  ASSERT_OK(hash());
+  EXPECT_TRUE(IsSecret(*hash()));
+  EXPECT_EQ(*hash(), *hash());
+}
+
+// Keys of dictionaries are never secrets: they would be shown.
+TEST(SecretTest, TheJsonOfASecretHoldsNoDictionary) {
+  Scope scope;
+  scope.Set("s", MakeSecret(R"([{"hunter2": 1}])"));
+  EXPECT_THAT(EvaluateExpression("s | from_json", {}, scope),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+TEST(SecretTest, AFilteredSetBlockWithASecretIsASecret) {
+  const auto rendered =
+      Render("{% set x | upper %}k={{ secret('a') }}{% endset %}{{ x }}", {}, WithSecret());
+  ASSERT_OK(rendered);
+  EXPECT_EQ(rendered->text, "K=A0");
+  EXPECT_TRUE(rendered->sensitive);
 }
 
 TEST(SecretTest, RenderValueOfMixedTextIsASecret) {

@@ -75,6 +75,12 @@ TEST(TemplateTest, MustersOwnFiltersAndTests) {
        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
       {"{{ 'hello' | b64encode }}", "aGVsbG8="},
       {"{{ on | ternary('a', 'b') }}{{ none | ternary('a', 'b') }}", "ab"},
+      // YAML 1.2 reads these as numbers, YAML 1.1 does not.
+      {"{{ ['0o17', '1e3'] | to_nice_yaml }}", "- '0o17'\n- '1e3'\n"},
+      {"{{ 'Hello world!' | password_hash('sha512', 'saltstringsaltst', rounds=10000) }}",
+       "$6$rounds=10000$saltstringsaltst$OW1/O6BYHV6BcXZu8QVeXbDWra3Oeqh0sbHbbMCVNSnCM/"
+       "UrjmM0Dp8vOuZeHBy/YTBmSK6H9qs/y3RnOaw5v."},
+      {"{% set x | replace('a', n) %}a{% endset %}{{ x }}", "3"},
   };
   for (const auto& [source, expected] : kCases) {
     SCOPED_TRACE(source);

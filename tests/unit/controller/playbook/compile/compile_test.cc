@@ -426,6 +426,27 @@ TEST_F(CompileTest, EqualTemplatesAreSharedAndOthersAreNot) {
                                  "4 hpc1", "inventory c003.hpc1.example", "c003 c003"));
 }
 
+// A template that reads nothing of a node may include one that does.
+TEST_F(CompileTest, IncludedTemplatesDecideWhatIsShared) {
+  SetTasks(
+      "- {name: a, file: {path: /a, template: plain.j2}}\n"
+      "- {name: b, file: {path: /b, template: outer.j2}}\n"
+      "- {name: c, loop: [x, y], file: {path: \"/{{ item }}\", template: looped.j2}}\n");
+  site["playbooks/roles/r/templates/plain.j2"] = "{% include 'parts/cluster.j2' %}";
+  site["playbooks/roles/r/templates/outer.j2"] = "{% include 'parts/level.j2' %}";
+  site["playbooks/roles/r/templates/looped.j2"] = "{% include 'parts/item.j2' %}";
+  site["playbooks/roles/r/templates/parts/cluster.j2"] = "{{ cluster }}";
+  site["playbooks/roles/r/templates/parts/level.j2"] = "{{ level }} {% include 'parts/name.j2' %}";
+  site["playbooks/roles/r/templates/parts/name.j2"] = "{{ node.name }}";
+  site["playbooks/roles/r/templates/parts/item.j2"] = "{{ item }}";
+  std::vector<std::string> texts;
+  for (const NodePlan& plan : CompileFor({"c001", "c002"})) {
+    ASSERT_OK(plan.error);
+    for (const v1::Step& step : plan.plan->roles(0).steps()) texts.push_back(step.file().content());
+  }
+  EXPECT_THAT(texts, ElementsAre("hpc1", "node c001", "x", "y", "hpc1", "group c002", "x", "y"));
+}
+
 TEST_F(CompileTest, ReportsSeveralErrorsOfANode) {
   SetTasks(
       "- {name: a, file: {path: /a, content: \"{{ nix }}\"}}\n"
