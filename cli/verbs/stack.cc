@@ -20,8 +20,8 @@ namespace {
 
 using StackStub = v1::StackService::Stub;
 
-constexpr char kFolder[] = "playbooks/stacks";
-constexpr char kHardware[] = "inventory/hardware";
+constexpr char kStackFolder[] = "playbooks/stacks";
+constexpr char kModelFolder[] = "inventory/hardware";
 
 struct StackOptions {
   std::string site = ".";
@@ -33,9 +33,9 @@ template <typename Request, typename Response>
 absl::Status Ask(Context& context, const StackOptions& options,
                  grpc::Status (StackStub::*method)(grpc::ClientContext*, const Request&, Response*),
                  Request& request, Response& response) {
-  RETURN_IF_ERROR(AddSiteFolder(options.site, kFolder, request.mutable_files()));
-  if (std::filesystem::is_directory(std::filesystem::path(options.site) / kHardware)) {
-    RETURN_IF_ERROR(AddSiteFolder(options.site, kHardware, request.mutable_files()));
+  RETURN_IF_ERROR(AddSiteFolder(options.site, kStackFolder, request.mutable_files()));
+  if (std::filesystem::is_directory(std::filesystem::path(options.site) / kModelFolder)) {
+    RETURN_IF_ERROR(AddSiteFolder(options.site, kModelFolder, request.mutable_files()));
   }
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   StackStub stub(connection->channel());
@@ -61,8 +61,8 @@ absl::StatusOr<int> ShowStack(Context& context, const StackOptions& options) {
     Show(context, stack, [&] { return RenderStack(stack); });
     return kExitClean;
   }
-  return absl::NotFoundError(
-      absl::StrCat("no stack '", options.name, "' in ", kFolder, DidYouMean(options.name, known)));
+  return absl::NotFoundError(absl::StrCat("no stack '", options.name, "' in ", kStackFolder,
+                                          DidYouMean(options.name, known)));
 }
 
 absl::StatusOr<int> CheckStacks(Context& context, const StackOptions& options) {
@@ -91,9 +91,9 @@ absl::StatusOr<int> DiffStacks(Context& context, const StackOptions& options) {
 }
 
 // A subcommand with the option that all of them have.
-CLI::App* AddVerb(CLI::App* noun, const char* name, const char* summary, Context& context,
-                  const std::shared_ptr<StackOptions>& options,
-                  absl::StatusOr<int> (*action)(Context&, const StackOptions&)) {
+CLI::App* AddStackVerb(CLI::App* noun, const char* name, const char* summary, Context& context,
+                       const std::shared_ptr<StackOptions>& options,
+                       absl::StatusOr<int> (*action)(Context&, const StackOptions&)) {
   CLI::App* verb = noun->add_subcommand(name, summary);
   verb->add_option("--site", options->site, "Folder with playbooks/stacks (default .)")
       ->type_name("DIR");
@@ -107,17 +107,17 @@ void AddStack(CLI::App& app, Context& context) {
   CLI::App* stack = app.add_subcommand("stack", "Tested sets of versions: list, show, check, diff");
   stack->require_subcommand(1);
   const auto options = std::make_shared<StackOptions>();
-  AddVerb(stack, "list", "List the stacks of a site", context, options, List);
-  AddVerb(stack, "show", "Show one stack: versions and packages", context, options, ShowStack)
+  AddStackVerb(stack, "list", "List the stacks of a site", context, options, List);
+  AddStackVerb(stack, "show", "Show one stack: versions and packages", context, options, ShowStack)
       ->add_option("stack", options->name, "Its name")
       ->required()
       ->type_name("STACK");
-  AddVerb(stack, "check", "Compare nodes with the stacks that the inventory gives them", context,
-          options, CheckStacks)
+  AddStackVerb(stack, "check", "Compare nodes with the stacks that the inventory gives them",
+               context, options, CheckStacks)
       ->add_option("nodes", options->name, "Nodes, groups, rack:NAME (default: all)")
       ->type_name("NODES");
-  CLI::App* diff =
-      AddVerb(stack, "diff", "Show what a change of stack changes", context, options, DiffStacks);
+  CLI::App* diff = AddStackVerb(stack, "diff", "Show what a change of stack changes", context,
+                                options, DiffStacks);
   diff->add_option("stack", options->name, "The stack")->required()->type_name("STACK");
   diff->add_option("other", options->other,
                    "A stack to change to; or nodes, which would change to the first")
