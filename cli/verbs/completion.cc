@@ -139,15 +139,17 @@ std::vector<std::string> BundleNames(Context& context) {
       });
 }
 
-// From the current directory.
-std::vector<std::string> SuiteNames() {
+// The YAML files of a folder in the current directory, without their extension.
+std::vector<std::string> FilesIn(const char* folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("playbooks/suites", error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   }
   return names;
 }
+
+std::vector<std::string> StackNames() { return FilesIn("playbooks/stacks"); }
 
 // The candidates for an argument of a kind (its type_name); without a row the shell offers files.
 struct KindRow {
@@ -164,7 +166,14 @@ const KindRow kKinds[] = {
     {"BUNDLE", BundleNames},
     {"BUNDLE|SITE", BundleNames},
     {"SECRET", SecretNames},
-    {"SUITE", [](Context&) { return SuiteNames(); }},
+    {"SUITE", [](Context&) { return FilesIn("playbooks/suites"); }},
+    {"STACK", [](Context&) { return StackNames(); }},
+    {"STACK|NODES",
+     [](Context& context) {
+       std::vector<std::string> names = StackNames();
+       for (std::string& name : Selectors(context)) names.push_back(std::move(name));
+       return names;
+     }},
     {"TAG", [](Context&) { return SiteTags(kPlaybooks); }, /*is_list=*/true},
     {"PLAYBOOK_ROLE", [](Context&) { return SiteRoles(kPlaybooks); }, /*is_list=*/true},
     {"ROLE",

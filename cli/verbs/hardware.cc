@@ -1,7 +1,5 @@
 // muster hardware: the values that GPUs and network ports have to reach.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/apply/site_folder.h"
 #include "cli/connection.h"
 #include "cli/render/show.h"
 #include "cli/render/validation/hardware_report.h"
@@ -17,59 +16,20 @@
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/nearest_word.h"
-#include "common/sys/file_system.h"
 #include "muster/v1/hardware.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using HardwareStub = v1::HardwareService::Stub;
-using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 
 constexpr char kFolder[] = "inventory/hardware";
-constexpr size_t kLargestFiles = 8 << 20;  // of all files together
 // The controller's time for the results of some thousand nodes.
 constexpr absl::Duration kLearnTimeout = absl::Minutes(10);
 
-// inventory/hardware/*.yaml of the site, in the order of their names.
-absl::StatusOr<Files> ReadFiles(const std::string& site) {
-  const fs::path folder = fs::path(site) / kFolder;
-  std::vector<std::string> names;
-  std::error_code error;
-  fs::directory_iterator it(folder, error);
-  for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (it->is_regular_file() && it->path().extension() == ".yaml" &&
-        !absl::StartsWith(name, ".")) {
-      names.push_back(name);
-    }
-  }
-  if (error) {
-    return absl::NotFoundError(absl::StrCat(folder.string(), ": ", error.message(),
-                                            "; pass the folder that contains it with --site"));
-  }
-  std::sort(names.begin(), names.end());
-  sys::RealFileSystem file_system;
-  Files files;
-  size_t total = 0;
-  for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(std::string text,
-                     file_system.Read(fs::absolute(folder / name).string(), kLargestFiles));
-    total += text.size();
-    if (total > kLargestFiles) {
-      return absl::InvalidArgumentError(absl::StrCat(folder.string(), " holds more than 8 MiB"));
-    }
-    v1::InventoryFile& file = *files.Add();
-    file.set_path(absl::StrCat(kFolder, "/", name));
-    file.set_content(std::move(text));
-  }
-  return files;
-}
-
 absl::StatusOr<v1::ReadHardwareResponse> ReadHardware(Context& context, const std::string& site) {
   v1::ReadHardwareRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(site));
+  RETURN_IF_ERROR(AddSiteFolder(site, kFolder, request.mutable_files()));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   HardwareStub stub(connection->channel());
   v1::ReadHardwareResponse response;
@@ -133,7 +93,7 @@ absl::StatusOr<absl::Duration> ParseSince(const std::string& text) {
 
 absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {
   v1::LearnHardwareRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_files(), ReadFiles(options.site));
+  RETURN_IF_ERROR(AddSiteFolder(options.site, kFolder, request.mutable_files()));
   for (const std::string& model : options.models) request.add_models(model);
   request.set_suite(options.suite);
   request.set_min_subjects(options.min_results);

@@ -20,6 +20,7 @@ void AddCa(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
 void AddHardware(CLI::App& app, Context& context);
+void AddStack(CLI::App& app, Context& context);
 void AddHelp(CLI::App& app, Context& context);
 void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);

@@ -46,6 +46,13 @@ bool Errors::Add(const absl::Status& status) {
   return false;
 }
 
+bool Errors::AddAll(const absl::Status& status) {
+  const ErrorTexts errors = ErrorsOf(status);
+  for (const std::string& text : errors.texts) (void)Add(absl::InvalidArgumentError(text));
+  count_ += errors.more;
+  return status.ok();
+}
+
 void Errors::AddHostlist(const Origin& origin, const absl::Status& status) {
   Origin inside = origin;
   absl::string_view message = status.message();

@@ -34,6 +34,8 @@ class Errors {
   bool Check(const Origin& origin, absl::string_view message);
   // Returns whether `status` was OK.
   bool Add(const absl::Status& status);
+  // The same for a status of ToStatus(): its errors are added one by one.
+  bool AddAll(const absl::Status& status);
   // Adds an error of ExpandHostlist about the text at `origin`, at the character that it names.
   void AddHostlist(const Origin& origin, const absl::Status& status);
 

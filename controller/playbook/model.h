@@ -11,6 +11,7 @@
 #include "common/yaml/document.h"
 #include "controller/playbook/load/value_template.h"
 #include "controller/playbook/schema/schema.h"
+#include "controller/stack/stack_set.h"
 #include "controller/template/template.h"
 
 namespace muster::v1 {
@@ -120,7 +121,8 @@ namespace muster::controller {
 struct Playbook {
   std::string path;  // in the bundle
   std::vector<playbook::Play> plays;
-  std::vector<playbook::SuitePlay> suite_plays;  // run after all plays
+  std::vector<playbook::SuitePlay> suite_plays;   // run after all plays
+  std::shared_ptr<const stack::StackSet> stacks;  // never nullptr
 };
 
 }  // namespace muster::controller

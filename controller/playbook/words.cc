@@ -98,9 +98,9 @@ bool CheckKeys(const yaml::Document& document, const yaml::Node& node, absl::str
 }
 
 const std::vector<std::string>& ReservedNames() {
-  static const auto* const kNames =
-      new std::vector<std::string>{"facts",   "node",   "nodes", "groups", "partitions", "racks",
-                                   "cluster", "domain", "item",  "secret", "loop"};
+  static const auto* const kNames = new std::vector<std::string>{
+      "facts",   "node",   "nodes", "groups", "partitions", "racks",
+      "cluster", "domain", "item",  "secret", "loop",       kStackVariable};
   return *kNames;
 }
 
@@ -121,6 +121,10 @@ std::string CheckVariable(absl::string_view name) {
     return absl::StrCat("'", name, "' is not a valid variable name: use letters, digits and _");
   }
   return "";
+}
+
+std::string CheckGivenVariable(absl::string_view name) {
+  return name == kStackVariable ? "" : CheckVariable(name);
 }
 
 }  // namespace muster::controller::playbook

@@ -61,7 +61,7 @@ absl::Status ValidateVariables(const google::protobuf::RepeatedPtrField<std::str
       return absl::InvalidArgumentError(absl::StrCat(
           "a variable's name has at most ", kMaxVariableName, " characters, not ", name.size()));
     }
-    const std::string wrong = playbook::CheckVariable(name);
+    const std::string wrong = playbook::CheckGivenVariable(name);
     if (!wrong.empty()) return absl::InvalidArgumentError(wrong);
   }
   return absl::OkStatus();

@@ -6,12 +6,12 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "controller/inventory/inventory.h"
 #include "controller/service/front/refusal.h"
+#include "controller/service/front/request_rules.h"
 #include "controller/session/caller.h"
 #include "controller/validation/engine/good_results.h"
 #include "controller/validation/learning/floor_learner.h"
@@ -22,34 +22,8 @@
 namespace muster::controller {
 namespace {
 
-using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
-
-constexpr absl::string_view kFolder = "inventory/hardware/";
-constexpr absl::string_view kExtension = ".yaml";
+constexpr char kFolder[] = "inventory/hardware/";
 constexpr absl::Duration kLearnSince = absl::Hours(24 * 30);
-
-absl::StatusOr<std::map<std::string, std::string>> ReadFiles(const Files& files) {
-  std::map<std::string, std::string> contents;
-  size_t bytes = 0;
-  for (const v1::InventoryFile& file : files) {
-    absl::string_view name = file.path();
-    if (!absl::ConsumePrefix(&name, kFolder) || !absl::ConsumeSuffix(&name, kExtension) ||
-        name.empty() || name.find_first_of("/\n\r") != absl::string_view::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", file.path(), "' is not a file of ", kFolder, " with ", kExtension));
-    }
-    if (!contents.emplace(file.path(), file.content()).second) {
-      return absl::InvalidArgumentError(absl::StrCat(file.path(), " was sent twice"));
-    }
-    bytes += file.content().size();
-  }
-  if (bytes > HardwareService::kMaxBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the hardware files take ", bytes,
-                                                   " bytes, at most ", HardwareService::kMaxBytes,
-                                                   " are allowed"));
-  }
-  return contents;
-}
 
 }  // namespace
 
@@ -67,7 +41,7 @@ grpc::Status HardwareService::LearnHardware(grpc::ServerContext* context,
 
 absl::Status HardwareService::Read(const v1::ReadHardwareRequest& request,
                                    v1::ReadHardwareResponse& response) {
-  ASSIGN_OR_RETURN(const auto files, ReadFiles(request.files()));
+  ASSIGN_OR_RETURN(const auto files, SiteFiles(request.files(), {kFolder}));
   ASSIGN_OR_RETURN(const validation::HardwareLibrary library,
                    validation::ParseHardware(files, catalog_));
   for (const validation::HardwareModel& model : library.models()) {
@@ -96,7 +70,7 @@ absl::Status HardwareService::Learn(const grpc::ServerContext& context,
       return absl::InvalidArgumentError("'since' must be a time above 0, such as 30d");
     }
   }
-  ASSIGN_OR_RETURN(const auto files, ReadFiles(request.files()));
+  ASSIGN_OR_RETURN(const auto files, SiteFiles(request.files(), {kFolder}));
   ASSIGN_OR_RETURN(const validation::HardwareLibrary library,
                    validation::ParseHardware(files, catalog_));
   ASSIGN_OR_RETURN(const std::shared_ptr<const Inventory> inventory, latest_inventory_());

@@ -26,8 +26,6 @@ class HardwareService final : public v1::HardwareService::Service {
  public:
   using LatestInventory = std::function<absl::StatusOr<std::shared_ptr<const Inventory>>()>;
 
-  // For all files together, as for an inventory.
-  static constexpr size_t kMaxBytes = 8 << 20;
   static constexpr uint32_t kMaxModels = 1000;
 
   // The references must outlive the object.

@@ -113,7 +113,8 @@ Front::Front(const Config& config, Core& core, Work& work)
                [&core]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
                  ASSIGN_OR_RETURN(InventoryVersion latest, core.inventory.Latest());
                  return std::move(latest.inventory);
-               }) {}
+               }),
+      stacks(*core.resources.store, core.inventory) {}
 
 Front::~Front() = default;
 
@@ -130,7 +131,7 @@ absl::Status Front::Listen(const Config& config) {
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
            &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs,
-           &explanations, &users, &authority, &validations, &hardware}) {
+           &explanations, &users, &authority, &validations, &hardware, &stacks}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

@@ -17,6 +17,7 @@
 #include "controller/service/node_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
+#include "controller/service/stack_service.h"
 #include "controller/service/token_service.h"
 #include "controller/service/user_service.h"
 #include "controller/service/validation_service.h"
@@ -61,6 +62,7 @@ struct Front {
   AuthorityService authority;
   ValidationService validations;
   HardwareService hardware;
+  StackService stacks;
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;
   int port = 0;

@@ -12,6 +12,7 @@
 #include "common/base/text/hostlist.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/inventory/inventory.h"
+#include "controller/playbook/compile/node_stack.h"
 #include "controller/playbook/compile/owners.h"
 #include "controller/playbook/compile/plan_builder.h"
 #include "controller/playbook/compile/scopes.h"
@@ -197,9 +198,12 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
     out.plan->set_check_only(options.check_only);
     out.plan->set_want_diff(options.want_diff);
     playbook::NodeScope scope(shared, *node);
-    playbook::PlanBuilder builder(scope, cache, &out);
-    for (const ChosenRole& role : roles) builder.AddRole(role);
-    out.error = builder.status();
+    out.error = playbook::TakeStack(*playbook.stacks, scope);
+    if (out.error.ok()) {
+      playbook::PlanBuilder builder(scope, cache, &out);
+      for (const ChosenRole& role : roles) builder.AddRole(role);
+      out.error = builder.status();
+    }
     if (out.error.ok()) out.error = owners.Take(*out.plan);
     if (!out.error.ok()) {
       out.plan.reset();

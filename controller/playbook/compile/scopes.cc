@@ -45,7 +45,7 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
   scope_.SetAllowance(&allowance_);
   reader_.playbook = std::move(playbook);
   for (const auto& [name, value] : extra_vars) {
-    const std::string wrong = CheckVariable(name);
+    const std::string wrong = CheckGivenVariable(name);
     if (!wrong.empty()) {
       status_ = absl::InvalidArgumentError(absl::StrCat("-e ", name, ": ", wrong));
       continue;
@@ -175,6 +175,11 @@ NodeScope::NodeScope(PlayScope& play, const Node& node)
   }
 }
 
+void NodeScope::SetStack(const std::string& name, std::shared_ptr<const Value> value) {
+  stack_name_ = name;
+  scope_.Share(kStackVariable, std::move(value));
+}
+
 const Variable* NodeScope::FindVariable(absl::string_view name) const {
   const auto found = variables_.find(name);
   return found == variables_.end() ? nullptr : &found->second;
@@ -236,6 +241,10 @@ std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
   std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(&source));
   for (const std::string& name : source.names()) {
     if (name == "node" || name == "facts" || name == "item") return std::nullopt;
+    if (name == kStackVariable) {
+      absl::StrAppend(&key, ";stack=", node_.stack_name());
+      continue;
+    }
     const absl::StatusOr<Definition> definition = Define(name);
     if (!definition.ok()) return std::nullopt;
     if (definition->value == nullptr) continue;  // shared by all nodes, or unknown to all

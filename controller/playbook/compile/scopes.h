@@ -84,6 +84,9 @@ class NodeScope {
   const tmpl::Scope& scope() const { return scope_; }
   const std::string& name() const { return node_.name; }
   bool has_facts() const { return has_facts_; }
+  // From now on templates see the stack.
+  void SetStack(const std::string& name, std::shared_ptr<const Value> value);
+  const std::string& stack_name() const { return stack_name_; }  // "": none
   // The inventory's variable that wins for the node, or nullptr.
   const Variable* FindVariable(absl::string_view name) const;
   std::vector<std::string> VariableNames() const;
@@ -92,6 +95,7 @@ class NodeScope {
   PlayScope& play_;
   const Node& node_;
   bool has_facts_ = false;
+  std::string stack_name_;
   tmpl::Allowance allowance_;
   tmpl::Scope scope_;
   std::map<std::string, Variable, std::less<>> variables_;

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/inventory/inventory.h"
+#include "controller/playbook/compile/node_stack.h"
 #include "controller/playbook/compile/scopes.h"
 #include "controller/playbook/explain/explain_secrets.h"
 #include "controller/playbook/model.h"
@@ -177,6 +178,9 @@ absl::StatusOr<v1::ExplainVariableResponse> ExplainVariable(const ExplainInput& 
     shared.ReadAs(each->name);
     RETURN_IF_ERROR(shared.status());
     playbook::NodeScope node_scope(shared, *node);
+    if (playbook != nullptr) {
+      RETURN_IF_ERROR(playbook::SeeStack(*playbook->stacks, node_scope).status());
+    }
     const auto own = each->defaults.find(base);
     if (common.empty() && own == each->defaults.end() && !playbook::IsReserved(base)) {
       return playbook::UnknownVariable(base, input, node_scope, roles);

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/inventory/inventory.h"
+#include "controller/playbook/compile/node_stack.h"
 #include "controller/playbook/compile/scopes.h"
 #include "controller/playbook/explain/explain.h"
 #include "controller/playbook/explain/explain_secrets.h"
@@ -98,6 +99,7 @@ class PlayExplainer {
     std::vector<NodePlan> plans = CompilePlay(playbook_, index_, input_.inventory, input_.facts,
                                               {input_.node}, options, secrets_);
     RETURN_IF_ERROR(plans.at(0).error);
+    RETURN_IF_ERROR(SeeStack(*playbook_.stacks, node_).status());
     for (const v1::RolePlan& role : plans[0].plan->roles()) {
       for (const v1::Step& step : role.steps()) Take(role, step, false, name, response, known);
       for (const v1::Step& step : role.handlers()) Take(role, step, true, name, response, known);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/text/joined_errors.h"
 #include "common/base/text/nearest_word.h"
 #include "common/yaml/map_reader.h"
 #include "controller/playbook/compiler.h"
@@ -42,6 +43,7 @@ class PlaybookReader {
   void ReadPlay(const yaml::Node& node, Play* play);
   void ReadSuitePlay(const yaml::Node& node, SuitePlay* play);
   void CheckSuite(const yaml::Node& node, const std::string& suite);
+  std::shared_ptr<const stack::StackSet> ReadStacks();
   template <typename AnyPlay>
   void ReadHosts(const yaml::Node& node, AnyPlay* play);
   void ReadRoleUse(const yaml::Node& node, Play* play);
@@ -90,8 +92,28 @@ absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookReader::Read() {
     }
     ReadPlay(node, &playbook->plays.emplace_back());
   }
+  playbook->stacks = ReadStacks();
   if (absl::Status status = errors_.ToStatus(); !status.ok()) return status;
   return playbook;
+}
+
+// A contradiction in any stack ends the load, whether a node has that stack or not.
+std::shared_ptr<const stack::StackSet> PlaybookReader::ReadStacks() {
+  const auto files = [&](const std::string& folder) {
+    FileTree found;
+    for (const std::string& name : FilesUnder(site_, folder)) {
+      const std::string path = folder + name;
+      found.emplace(path, site_.at(path));
+    }
+    return found;
+  };
+  absl::StatusOr<stack::StackSet> stacks =
+      stack::StackSet::Read(files(stack::kStackFolder), files(stack::kHardwareFolder));
+  for (const std::string& error : ErrorsOf(stacks.status()).texts) {
+    errors_.Add(absl::InvalidArgumentError(error));
+  }
+  return std::make_shared<const stack::StackSet>(stacks.ok() ? *std::move(stacks)
+                                                             : stack::StackSet());
 }
 
 std::string PlaybookReader::Text(const yaml::Node& play, const char* key, absl::string_view what) {

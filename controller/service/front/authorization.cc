@@ -65,6 +65,10 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.SecretService/SetSecret", Audience::kAdmins, "secret set"},
     {"/muster.v1.SecretService/SetSecretRoles", Audience::kAdmins, "secret roles"},
 
+    {"/muster.v1.StackService/CheckStacks", Audience::kViewers, "stack check"},
+    {"/muster.v1.StackService/DiffStacks", Audience::kViewers, "stack diff"},
+    {"/muster.v1.StackService/ReadStacks", Audience::kViewers, "stack show"},
+
     {"/muster.v1.TokenService/CreateToken", Audience::kAdmins, "token create"},
     {"/muster.v1.TokenService/ListTokens", Audience::kAdmins, "token list"},
     {"/muster.v1.TokenService/RevokeToken", Audience::kAdmins, "token revoke"},

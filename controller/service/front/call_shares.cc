@@ -50,6 +50,8 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.InventoryService/DiffInventory", CallKind::kHeavy},
     {"/muster.v1.RunService/WatchRun", CallKind::kWatch},
     {"/muster.v1.SecretService/RotateSecret", CallKind::kHeavy},  // compiles all plays
+    {"/muster.v1.StackService/CheckStacks", CallKind::kHeavy},
+    {"/muster.v1.StackService/DiffStacks", CallKind::kHeavy},
     {"/muster.v1.ValidationService/ListCheckResults", CallKind::kTransfer},
     {"/muster.v1.ValidationService/WatchValidation", CallKind::kWatch},
 };

@@ -1,14 +1,18 @@
 #include "controller/service/front/request_rules.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/enrollment/enrollment.h"
 #include "muster/v1/enrollment.pb.h"
+#include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
 
 namespace muster::controller {
@@ -17,6 +21,33 @@ namespace {
 constexpr size_t kMaxReasonBytes = 1024;
 
 }  // namespace
+
+absl::StatusOr<std::map<std::string, std::string>> SiteFiles(
+    const google::protobuf::RepeatedPtrField<v1::InventoryFile>& files,
+    const std::vector<std::string>& folders) {
+  std::map<std::string, std::string> contents;
+  size_t bytes = 0;
+  const auto is_in = [](absl::string_view path, absl::string_view folder) {
+    return absl::ConsumePrefix(&path, folder) && absl::ConsumeSuffix(&path, ".yaml") &&
+           !path.empty() && path.find_first_of("/\n\r") == absl::string_view::npos;
+  };
+  for (const v1::InventoryFile& file : files) {
+    if (std::none_of(folders.begin(), folders.end(),
+                     [&](const std::string& folder) { return is_in(file.path(), folder); })) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", file.path(), "' is not a file of ", absl::StrJoin(folders, " or "), " with .yaml"));
+    }
+    if (!contents.emplace(file.path(), file.content()).second) {
+      return absl::InvalidArgumentError(absl::StrCat(file.path(), " was sent twice"));
+    }
+    bytes += file.content().size();
+  }
+  if (bytes > kMaxSiteBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the files take ", bytes, " bytes, at most ", kMaxSiteBytes, " are allowed"));
+  }
+  return contents;
+}
 
 absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist) {
   absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(hostlist);

@@ -1,8 +1,12 @@
 // Checks of requests before anything is done. Pure. Errors: InvalidArgument.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
+
+#include <google/protobuf/repeated_field.h>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -10,10 +14,20 @@
 
 namespace muster::v1 {
 class CreateTokenRequest;
+class InventoryFile;
 class RemoveNodeRequest;
 }  // namespace muster::v1
 
 namespace muster::controller {
+
+// The most that the files of a request take together, as for an inventory.
+inline constexpr size_t kMaxSiteBytes = 8 << 20;
+
+// The YAML files of a site (path → content), each directly in one of `folders`,
+// "playbooks/stacks/".
+absl::StatusOr<std::map<std::string, std::string>> SiteFiles(
+    const google::protobuf::RepeatedPtrField<v1::InventoryFile>& files,
+    const std::vector<std::string>& folders);
 
 // Expands a host list of at least one name.
 absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist);

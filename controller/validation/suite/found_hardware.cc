@@ -8,17 +8,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "common/base/containers.h"
 #include "muster/v1/controller_records.pb.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller::validation {
 namespace {
-
-// The containers that systemd-detect-virt knows (systemd-detect-virt(1)).
-constexpr absl::string_view kContainers[] = {
-    "openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker",          "podman",
-    "rkt",    "wsl", "proot",       "pouch",          "container-other",
-};
 
 // PCI numbers: NVIDIA's vendor id, and the base class of display controllers (PCI Code and ID
 // Assignment Specification). NVSwitches and the cards' audio devices have other classes.
@@ -30,8 +25,7 @@ bool IsGpuCard(const v1::PciDeviceFacts& device) {
 
 FoundHardware FoundOn(const v1::Facts& facts) {
   FoundHardware found;
-  found.container = std::find(std::begin(kContainers), std::end(kContainers),
-                              facts.os().virtualization()) != std::end(kContainers);
+  found.container = IsContainer(facts.os().virtualization());
   found.gpus = facts.gpus_size();
   if (!found.container) {
     found.gpu_cards = static_cast<int>(

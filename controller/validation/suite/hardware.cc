@@ -5,13 +5,14 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status.h"
 #include "common/yaml/document.h"
 #include "common/yaml/map_reader.h"
 #include "controller/inventory/errors.h"
+#include "controller/stack/gpu_generation.h"
+#include "controller/stack/gpu_models.h"
 #include "controller/validation/suite/hardware_lint.h"
 
 namespace muster::controller::validation {
@@ -45,6 +46,14 @@ class ModelReader {
         if (pattern.find('*') < pattern.size() - 1 || pattern == "*" || pattern.empty()) {
           Wrong(*root.Find("match"), "'match' takes names; a '*' may stand only at the end");
         }
+      }
+    }
+    std::string generation;
+    if (errors_.Add(reader.Optional("generation", &generation)) && !generation.empty()) {
+      if (const std::string wrong = stack::CheckGeneration(generation); !wrong.empty()) {
+        Wrong(*root.Find("generation"), wrong);
+      } else if (model.kind != "gpu") {
+        Wrong(*root.Find("generation"), "only GPUs have a 'generation'");
       }
     }
     model.power_watts = ReadSourced(reader, "power_watts", LintPowerWatts);
@@ -182,14 +191,6 @@ class ModelReader {
   std::set<std::tuple<std::string, std::string, std::string>> seen_;
 };
 
-// How much of `model` the pattern spells out, in characters; 0: it does not match.
-size_t Matches(absl::string_view pattern, absl::string_view model) {
-  if (absl::ConsumeSuffix(&pattern, "*")) {
-    return absl::StartsWithIgnoreCase(model, pattern) ? pattern.size() : 0;
-  }
-  return absl::EqualsIgnoreCase(pattern, model) ? pattern.size() + 1 : 0;
-}
-
 }  // namespace
 
 std::string PortName(absl::string_view kind, double gbits_per_s) {
@@ -202,7 +203,7 @@ const HardwareModel* HardwareLibrary::Find(absl::string_view kind, absl::string_
   for (const HardwareModel& candidate : models_) {
     if (candidate.kind != kind) continue;
     for (const std::string& pattern : candidate.match) {
-      const size_t says = Matches(pattern, model);
+      const size_t says = stack::MatchLength(pattern, model);
       if (says > most) {
         most = says;
         best = &candidate;
