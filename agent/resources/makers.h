@@ -17,6 +17,10 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeArchive(const v1::Step& step,
 // A program that is run, with a visible rule for when there is nothing to do.
 absl::StatusOr<std::unique_ptr<Resource>> MakeCommand(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff);
+// An image in the storage of a container runtime.
+absl::StatusOr<std::unique_ptr<Resource>> MakeContainerImage(const v1::Step& step,
+                                                             ResourceContext& context,
+                                                             bool want_diff);
 // A directory, not its content.
 absl::StatusOr<std::unique_ptr<Resource>> MakeDirectory(const v1::Step& step,
                                                         ResourceContext& context, bool want_diff);

@@ -54,6 +54,8 @@ std::string PathOf(const v1::Step& step) {
       return step.files_in().path();
     case v1::Step::kMount:
       return step.mount().path();
+    case v1::Step::kContainerImage:
+      return step.container_image().path();
     default:
       return "";
   }
@@ -88,6 +90,7 @@ bool MayBringPath(const v1::Step& step, absl::string_view path) {
     case v1::Step::kFile:
     case v1::Step::kLine:
     case v1::Step::kDownload:
+    case v1::Step::kContainerImage:
       return PathOf(step) == path;
     // Nobody knows their content beforehand.
     case v1::Step::kSymlink:

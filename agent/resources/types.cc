@@ -36,6 +36,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kFilesIn, &MakeFileSet},
     {v1::Step::kFileSystem, &MakeFileSystem},
     {v1::Step::kReboot, &MakeReboot},
+    {v1::Step::kContainerImage, &MakeContainerImage},
 };
 
 }  // namespace

@@ -60,6 +60,8 @@ constexpr Foreign kForeign[] = {
     {"template", "use file with template"},
     {"lineinfile", "use line"},
     {"modprobe", "use kernel_module"},
+    {"docker_image", "use container_image"},
+    {"podman_image", "use container_image"},
     {"regexp", "use match"},
     {"insertafter", "use insert_after"},
     {"fstype", "use type"},

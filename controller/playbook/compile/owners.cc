@@ -301,6 +301,23 @@ void ClaimFileSystem(const v1::Step& step, Claims& claims) {
       .WantIfSaid("replaces_uuid", spec.replaces_uuid());
 }
 
+void ClaimContainerImage(const v1::Step& step, Claims& claims) {
+  const v1::ContainerImageResource& image = step.container_image();
+  const bool there = IsThere(image.state());
+  if (image.runtime() == v1::CONTAINER_RUNTIME_ENROOT) {
+    claims.OfPath(image.path())
+        .WantThere(there)
+        .WantIf(there, kType, kFile)
+        .WantIf(there, kContent, image.image());
+    return;
+  }
+  claims
+      .Of(absl::StrCat("image ", image.image(), " of ",
+                       image.runtime() == v1::CONTAINER_RUNTIME_DOCKER ? "docker" : "podman"))
+      .WantThere(there)
+      .WantIf(there, kContent, image.sha256());
+}
+
 void ClaimNothing(const v1::Step&, Claims&) {}
 
 // Every kind of resource.
@@ -330,6 +347,7 @@ constexpr struct {
     {v1::Step::kFilesIn, &ClaimFilesIn},
     {v1::Step::kReboot, &ClaimNothing},
     {v1::Step::kFileSystem, &ClaimFileSystem},
+    {v1::Step::kContainerImage, &ClaimContainerImage},
 };
 
 bool Wants(const Claim& claim, absl::string_view what, absl::string_view value) {

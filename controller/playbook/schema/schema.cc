@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/text/image_name.h"
 #include "controller/playbook/schema/schema_sets.h"
 
 namespace muster::controller::playbook {
@@ -193,6 +194,31 @@ std::string CheckFileSystem(const Given& given) {
 std::string CheckFilesIn(const Given& given) {
   if (given.Has("keep") && !given.Has("purge")) return "has 'keep', which applies only with purge";
   return "";
+}
+
+std::string CheckContainerImage(const Given& given) {
+  const std::string runtime = given.Text("runtime").value_or("");
+  if (runtime == "enroot") {
+    if (!given.Has("path")) return "lacks 'path', the file for enroot's image";
+    if (given.Has("archive")) {
+      return "has 'archive', which enroot does not import: put its file in place by a download";
+    }
+  } else if (!runtime.empty() && given.Has("path")) {
+    return absl::StrCat("has 'path', but ", runtime, " keeps images in a storage of its own");
+  }
+  const std::string wrong =
+      OnlyWhenPresent(given, {"archive", "sha256", "max_bytes", "min_free_bytes", "timeout"});
+  if (!wrong.empty() || !given.CertainlyPresent()) return wrong;
+  if (given.Has("archive") != given.Has("sha256")) {
+    return given.Has("archive")
+               ? "lacks 'sha256': an archive is imported only if its digest matches"
+               : "has 'sha256' without an archive: pin the image itself by @sha256:";
+  }
+  const std::optional<std::string> image = given.Text("image");
+  if (!image.has_value()) return "";
+  const absl::Status named =
+      given.Has("archive") ? CheckTaggedImage(*image) : CheckPinnedImage(*image);
+  return named.ok() ? "" : absl::StrCat("has an image that cannot be used: ", named.message());
 }
 
 }  // namespace
@@ -394,6 +420,17 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"timeout", Type::kDuration, "timeout"},
         {"with_running_jobs", Type::kBool, "with_running_jobs"}},
        CheckReboot},
+      {"container_image",
+       {{"runtime", Type::kWord, "runtime", true},
+        {"image", Type::kText, "image", true},
+        {"archive", Type::kPath, "archive"},
+        {"sha256", Type::kSha256, "sha256"},
+        {"path", Type::kPath, "path"},
+        {"max_bytes", Type::kSize, "max_bytes"},
+        {"min_free_bytes", Type::kSize, "min_free_bytes"},
+        {"timeout", Type::kDuration, "timeout"},
+        {"state", Type::kWord, "state"}},
+       CheckContainerImage},
   };
   return *kTypes;
 }

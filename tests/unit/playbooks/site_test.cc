@@ -297,6 +297,60 @@ TEST_F(SiteTest, FoldersAreExportedAndMounted) {
             7);
 }
 
+TEST_F(SiteTest, DockerGetsWhatItsVersionKnows) {
+  UseCluster("carme-1080ti");
+  options_.extra_vars["container_gpus"] = true;
+  options_.extra_vars["container_repositories"] = nlohmann::ordered_json::parse(
+      R"([{"name": "vendor", "uris": "http://mirror.example", "suites": "./", "key": "KEY"}])");
+  options_.extra_vars["docker_data_directory"] = "/scratch_local/docker";
+  options_.extra_vars["docker_extra_settings"] = {{"log-driver", "journald"}};
+  options_.extra_vars["container_registry_mirrors"] = nlohmann::ordered_json::parse(
+      R"([{"registry": "docker.io", "location": "a:5000", "insecure": true},
+          {"registry": "docker.io", "location": "b"}, {"registry": "quay.io", "location": "c"}])");
+  for (const bool knows_cdi : {false, true}) {
+    GiveFacts(knows_cdi ? "13" : "12", "none", 4);
+    const auto plans = CompileAll();
+    const auto daemon =
+        nlohmann::json::parse(Content(plans, "/etc/docker/daemon.json"), nullptr, false);
+    ASSERT_TRUE(daemon.is_object()) << Content(plans, "/etc/docker/daemon.json");
+    EXPECT_EQ(daemon["live-restore"], true);
+    EXPECT_EQ(daemon["exec-opts"][0],
+              knows_cdi ? "native.cgroupdriver=systemd" : "native.cgroupdriver=cgroupfs");
+    EXPECT_EQ(daemon.contains("features"), knows_cdi);
+    EXPECT_EQ(daemon["data-root"], "/scratch_local/docker");
+    EXPECT_EQ(daemon["log-driver"], "journald");
+    EXPECT_EQ(daemon["registry-mirrors"],
+              nlohmann::json::parse(R"(["http://a:5000", "https://b"])"));
+    EXPECT_EQ(CountSteps(plans, "container_runtime", "container toolkit", /*skipped=*/false), 16);
+    EXPECT_EQ(CountSteps(plans, "container_runtime", "podman", /*skipped=*/true), 16);
+  }
+}
+
+TEST_F(SiteTest, UsersHaveTheSameIdsInContainersOnEveryNode) {
+  UseCluster("guide-cluster");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["apptainer_packages"] = nlohmann::ordered_json::array({"apptainer"});
+  options_.extra_vars["cluster_groups"] =
+      nlohmann::ordered_json::parse(R"([{"name": "people", "gid": 2000}])");
+  options_.extra_vars["cluster_users"] = nlohmann::ordered_json::parse(
+      R"([{"name": "ann", "uid": 2001, "group": "people"},
+          {"name": "bob", "uid": 65534, "group": "people"},
+          {"name": "eve", "uid": 65535, "group": "people"}])");
+  const auto plans = CompileAll();
+  EXPECT_EQ(Content(plans, "/etc/subuid"), "ann:131137536:65536\nbob:4294836224:65536\n");
+  EXPECT_EQ(Content(plans, "/etc/subgid"), Content(plans, "/etc/subuid"));
+}
+
+TEST_F(SiteTest, PyxisIsOnEveryNodeThatJobsStartFromOrRunOn) {
+  UseCluster("lrz-dgx");
+  GiveFacts("12", "none", 4);
+  const auto plans = CompileAll();
+  EXPECT_EQ(CountSteps(plans, "pyxis", "pyxis", /*skipped=*/false), 7);
+  EXPECT_EQ(CountSteps(plans, "pyxis", "pyxis in plugstack.conf", /*skipped=*/false), 1);
+  EXPECT_THAT(Content(plans, "/etc/enroot/enroot.conf"),
+              HasSubstr("\nENROOT_DATA_PATH /var/lib/enroot/data/user-$(id -u)\n"));
+}
+
 TEST_F(SiteTest, EveryExampleClusterCompiles) {
   for (const auto& entry : std::filesystem::directory_iterator("inventory/examples")) {
     SCOPED_TRACE(entry.path().string());

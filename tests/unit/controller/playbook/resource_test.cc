@@ -81,6 +81,27 @@ const ResourceRow kResourceRows[] = {
     {"ArchiveOfTheRole", "archive: {path: /opt/a, source: slurm.asc, max_bytes: 77}",
      "archive { path: '/opt/a' content: 'KEY' max_bytes: 77 sha256: "
      "'5ca24005b740717ba4f3f6bc48a230700e68c2a4b11ecedb96f169f4efaf1f21' }"},
+    {"ContainerImage",
+     "container_image: {runtime: docker, image: "
+     "'registry.example/"
+     "tool@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08', max_bytes: "
+     "8GiB, timeout: 1h}",
+     "container_image { runtime: CONTAINER_RUNTIME_DOCKER image: "
+     "'registry.example/"
+     "tool@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08' max_bytes: "
+     "8589934592 timeout { seconds: 3600 } }"},
+    {"ContainerImageOfAnArchive",
+     "container_image: {runtime: podman, image: 'localhost/tool:1', archive: /srv/tool.tar, "
+     "sha256: "
+     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, min_free_bytes: 500MiB, "
+     "state: present}",
+     "container_image { runtime: CONTAINER_RUNTIME_PODMAN image: 'localhost/tool:1' archive: "
+     "'/srv/tool.tar' sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08' "
+     "min_free_bytes: 524288000 state: PRESENCE_PRESENT }"},
+    {"ContainerImageGone",
+     "container_image: {runtime: enroot, image: x, path: /srv/tool.sqsh, state: absent}",
+     "container_image { runtime: CONTAINER_RUNTIME_ENROOT image: 'x' path: '/srv/tool.sqsh' state: "
+     "PRESENCE_ABSENT }"},
     {"ArchiveGone", "archive: {path: /opt/a, state: absent}",
      "archive { path: '/opt/a' state: PRESENCE_ABSENT }"},
     {"File",

@@ -134,6 +134,13 @@ const OwnerRow kOwnerRows[] = {
     {"MountOfASet", "mount: {path: /home, source: 'a:/h', type: nfs4}",
      "mounts: {name: nfs, mounts: [{path: /home, source: 'a:/h', type: nfs}]}",
      "a different type of mount /home"},
+    {"Images",
+     "container_image: {runtime: podman, image: 'localhost/a:1', archive: /a, sha256: "
+     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}",
+     "container_image: {runtime: podman, image: 'localhost/a:1', state: absent}",
+     "a different state of image localhost/a:1 of podman"},
+    {"ImagesOfTwoRuntimes", "container_image: {runtime: docker, image: 'l.x/a:1', state: absent}",
+     "container_image: {runtime: podman, image: 'l.x/a:1', state: absent}", ""},
     {"Commands", "command: {argv: [a], creates: /x}", "command: {argv: [b], creates: /x}", ""},
 };
 
