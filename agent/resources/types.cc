@@ -34,6 +34,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kArchive, &MakeArchive},
     {v1::Step::kFilesIn, &MakeFileSet},
     {v1::Step::kReboot, &MakeReboot},
+    {v1::Step::kSlurmAccounts, &MakeSlurmAccounts},
 };
 
 }  // namespace

@@ -286,6 +286,11 @@ void ClaimMounts(const v1::Step& step, Claims& claims) {
   for (const v1::MountResource& mount : step.mounts().mounts()) ClaimOneMount(mount, claims);
 }
 
+void ClaimSlurmAccounts(const v1::Step& step, Claims& claims) {
+  claims.Of(absl::StrCat("Slurm accounts of ", step.slurm_accounts().cluster()))
+      .Want("list", BytesOf(step.slurm_accounts()));
+}
+
 void ClaimNothing(const v1::Step&, Claims&) {}
 
 // Every kind of resource.
@@ -293,16 +298,27 @@ constexpr struct {
   v1::Step::ResourceCase kind;
   void (*claim)(const v1::Step&, Claims&);
 } kKinds[] = {
-    {v1::Step::kPackage, &ClaimPackage},   {v1::Step::kPackageRepository, &ClaimRepository},
-    {v1::Step::kFile, &ClaimFile},         {v1::Step::kDirectory, &ClaimDirectory},
-    {v1::Step::kSymlink, &ClaimSymlink},   {v1::Step::kUnit, &ClaimUnit},
-    {v1::Step::kUser, &ClaimUser},         {v1::Step::kGroup, &ClaimGroup},
-    {v1::Step::kCommand, &ClaimNothing},   {v1::Step::kHostname, &ClaimHostname},
-    {v1::Step::kLine, &ClaimLine},         {v1::Step::kSysctl, &ClaimSysctl},
-    {v1::Step::kSysctls, &ClaimSysctls},   {v1::Step::kKernelModule, &ClaimKernelModule},
-    {v1::Step::kMount, &ClaimMount},       {v1::Step::kMounts, &ClaimMounts},
-    {v1::Step::kDownload, &ClaimDownload}, {v1::Step::kArchive, &ClaimArchive},
-    {v1::Step::kFilesIn, &ClaimFilesIn},   {v1::Step::kReboot, &ClaimNothing},
+    {v1::Step::kPackage, &ClaimPackage},
+    {v1::Step::kPackageRepository, &ClaimRepository},
+    {v1::Step::kFile, &ClaimFile},
+    {v1::Step::kDirectory, &ClaimDirectory},
+    {v1::Step::kSymlink, &ClaimSymlink},
+    {v1::Step::kUnit, &ClaimUnit},
+    {v1::Step::kUser, &ClaimUser},
+    {v1::Step::kGroup, &ClaimGroup},
+    {v1::Step::kCommand, &ClaimNothing},
+    {v1::Step::kHostname, &ClaimHostname},
+    {v1::Step::kLine, &ClaimLine},
+    {v1::Step::kSysctl, &ClaimSysctl},
+    {v1::Step::kSysctls, &ClaimSysctls},
+    {v1::Step::kKernelModule, &ClaimKernelModule},
+    {v1::Step::kMount, &ClaimMount},
+    {v1::Step::kMounts, &ClaimMounts},
+    {v1::Step::kDownload, &ClaimDownload},
+    {v1::Step::kArchive, &ClaimArchive},
+    {v1::Step::kFilesIn, &ClaimFilesIn},
+    {v1::Step::kReboot, &ClaimNothing},
+    {v1::Step::kSlurmAccounts, &ClaimSlurmAccounts},
 };
 
 bool Wants(const Claim& claim, absl::string_view what, absl::string_view value) {
