@@ -69,6 +69,10 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackageRepository(const v1::Step& 
 // agent/engine/reboot_run.h. Apply() starts it and returns before anything has gone down.
 absl::StatusOr<std::unique_ptr<Resource>> MakeReboot(const v1::Step& step, ResourceContext& context,
                                                      bool want_diff);
+// QOS, accounts and users in Slurm's accounting, as a whole set.
+absl::StatusOr<std::unique_ptr<Resource>> MakeSlurmAccounts(const v1::Step& step,
+                                                            ResourceContext& context,
+                                                            bool want_diff);
 // A symbolic link.
 absl::StatusOr<std::unique_ptr<Resource>> MakeSymlink(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff);

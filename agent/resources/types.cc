@@ -37,6 +37,7 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kFileSystem, &MakeFileSystem},
     {v1::Step::kReboot, &MakeReboot},
     {v1::Step::kContainerImage, &MakeContainerImage},
+    {v1::Step::kSlurmAccounts, &MakeSlurmAccounts},
 };
 
 }  // namespace

@@ -318,6 +318,11 @@ void ClaimContainerImage(const v1::Step& step, Claims& claims) {
       .WantIf(there, kContent, image.sha256());
 }
 
+void ClaimSlurmAccounts(const v1::Step& step, Claims& claims) {
+  claims.Of(absl::StrCat("Slurm accounts of ", step.slurm_accounts().cluster()))
+      .Want("list", BytesOf(step.slurm_accounts()));
+}
+
 void ClaimNothing(const v1::Step&, Claims&) {}
 
 // Every kind of resource.
@@ -348,6 +353,7 @@ constexpr struct {
     {v1::Step::kReboot, &ClaimNothing},
     {v1::Step::kFileSystem, &ClaimFileSystem},
     {v1::Step::kContainerImage, &ClaimContainerImage},
+    {v1::Step::kSlurmAccounts, &ClaimSlurmAccounts},
 };
 
 bool Wants(const Claim& claim, absl::string_view what, absl::string_view value) {

@@ -46,4 +46,23 @@ std::string CheckFileEntry(const Given& given) {
   return "needs exactly one of content, template or source";
 }
 
+std::vector<Param> SlurmQosParams() {
+  return {{"name", Type::kText, "name", true}, {"limits", Type::kTextMap, "limits"}};
+}
+
+std::vector<Param> SlurmAccountParams() {
+  return {{"name", Type::kText, "name", true},
+          {"parent", Type::kText, "parent"},
+          {"organization", Type::kText, "organization"},
+          {"description", Type::kText, "description"},
+          {"limits", Type::kTextMap, "limits"}};
+}
+
+std::vector<Param> SlurmUserParams() {
+  return {{"name", Type::kText, "name", true},
+          {"accounts", Type::kTextList, "accounts", true},
+          {"default_account", Type::kText, "default_account"},
+          {"limits", Type::kTextMap, "limits"}};
+}
+
 }  // namespace muster::controller::playbook

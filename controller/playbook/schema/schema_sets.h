@@ -17,4 +17,9 @@ std::string CheckMountEntry(const Given& given);
 std::vector<Param> FileEntryParams();
 std::string CheckFileEntry(const Given& given);
 
+// Entries of `slurm_accounts`.
+std::vector<Param> SlurmQosParams();
+std::vector<Param> SlurmAccountParams();
+std::vector<Param> SlurmUserParams();
+
 }  // namespace muster::controller::playbook

@@ -136,10 +136,29 @@ TEST_F(SiteTest, SlurmAccountsForGpusOnlyWithSlurmdbd) {
   options_.extra_vars["slurm_accounting_host"] = "login1";
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
               HasSubstr("\nAccountingStorageType=accounting_storage/slurmdbd\n"
-                        "AccountingStorageHost=login1\nAccountingStorageTRES=gres/gpu\n"));
+                        "AccountingStorageHost=login1\nAccountingStoragePort=6819\n"
+                        "AccountingStorageTRES=gres/gpu\nPriorityType=priority/multifactor\n"));
+  // Before the driver is installed, the inventory says that there are GPUs.
+  GiveFacts("12", "none", 0);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nAccountingStorageTRES=gres/gpu\n"));
+  UseCluster("slices-testbed");
   GiveFacts("12", "none", 0);
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
               AllOf(HasSubstr("\nAccountingStorageHost=login1\n"), Not(HasSubstr("TRES"))));
+}
+
+TEST_F(SiteTest, TheNetworkIsATreeOfTheRacksSwitches) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nTopologyPlugin=topology/tree\n"));
+  EXPECT_EQ(Content(CompileAll(), "/etc/slurm/topology.conf"),
+            "# Written by Muster from the inventory's racks; changes made here are lost.\n"
+            "SwitchName=sw1 Nodes=c[001-003]\nSwitchName=sw2 Nodes=c[004-006]\n"
+            "SwitchName=muster-root Switches=sw1,sw2\n");
+  options_.extra_vars["slurm_topology"] = "none";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"), Not(HasSubstr("Topology")));
 }
 
 TEST_F(SiteTest, EndsWithASuiteForEveryWorker) {

@@ -1,0 +1,189 @@
+#include "agent/resources/makers.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "agent/resources/missing.h"
+#include "agent/slurm/accounting_plan.h"
+#include "agent/slurm/accounting_state.h"
+#include "common/base/status.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr char kRecords[] = "slurm_accounts";
+constexpr char kRootAccount[] = "root";
+constexpr char kSlurmConf[] = "/etc/slurm/slurm.conf";
+// Ten thousand users in a few accounts each.
+constexpr size_t kMaxListing = size_t{32} << 20;
+
+// Its record holds every entry that it has ever made and not removed.
+class SlurmAccountSet final : public Resource {
+ public:
+  SlurmAccountSet(std::string cluster, SlurmAccounting wanted, ResourceContext& context)
+      : cluster_(std::move(cluster)), wanted_(std::move(wanted)), context_(context) {}
+
+  std::string Id() const override { return absl::StrCat("slurm_accounts[", cluster_, "]"); }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(const AccountingPlan plan, Plan());
+    std::vector<Change> changes;
+    for (const AccountingChange& change : plan.changes)
+      changes.push_back({change.thing, change.before, change.after});
+    return changes;
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    ASSIGN_OR_RETURN(const AccountingPlan plan, Plan());
+    RETURN_IF_ERROR(Remember(plan.record_before));
+    for (const std::string& batch : plan.batches) RETURN_IF_ERROR(RunBatch(batch, observer));
+    return Remember(plan.record_after);
+  }
+
+ private:
+  absl::StatusOr<AccountingPlan> Plan() {
+    ASSIGN_OR_RETURN(const SlurmAccounting found, Found());
+    ASSIGN_OR_RETURN(const auto record, context_.records.Get(kRecords, cluster_));
+    const std::set<std::string> recorded =
+        absl::StrSplit(record.value_or(""), '\n', absl::SkipEmpty());
+    return PlanAccounting(found, wanted_, recorded, cluster_);
+  }
+
+  absl::StatusOr<SlurmAccounting> Found() {
+    // Without it, sacctmgr would look for one in the network, for many seconds.
+    ASSIGN_OR_RETURN(const auto config, context_.files.Stat(kSlurmConf));
+    if (!config.has_value())
+      return MissingPath(kSlurmConf,
+                         absl::StrCat("there is no ", kSlurmConf, "; slurmctld's role writes it"));
+    AccountingListing listing;
+    ASSIGN_OR_RETURN(listing.qos, Ask(QosQuestion()));
+    ASSIGN_OR_RETURN(listing.associations, Ask(AssociationsQuestion()));
+    ASSIGN_OR_RETURN(listing.accounts, Ask(AccountsQuestion()));
+    ASSIGN_OR_RETURN(listing.users, Ask(UsersQuestion()));
+    return ParseAccounting(listing, cluster_);
+  }
+
+  // FailedPrecondition: an earlier step may install sacctmgr, or start slurmdbd.
+  absl::StatusOr<std::string> Ask(std::vector<std::string> argv) {
+    const sys::ProcessSpec process{.argv = std::move(argv), .max_output = kMaxListing};
+    absl::StatusOr<sys::ProcessResult> result = sys::RunChecked(context_.processes, process);
+    if (!result.ok())
+      return absl::FailedPreconditionError(
+          absl::StrCat("slurmdbd cannot be asked: ", result.status().message()));
+    if (result->out.size() >= kMaxListing)
+      return absl::ResourceExhaustedError("sacctmgr printed more than 32 MiB");
+    return std::move(result->out);
+  }
+
+  absl::Status RunBatch(const std::string& batch, ApplyObserver& observer) {
+    const sys::ProcessSpec process{.argv = {"sacctmgr", "--immediate"},
+                                   .input = batch,
+                                   .max_output = kMaxListing,
+                                   .on_line = [&observer](absl::string_view line) {
+                                     observer.OnOutput(absl::StrCat(line, "\n"));
+                                   }};
+    ASSIGN_OR_RETURN(const sys::ProcessResult result, context_.processes.Run(process));
+    if (result.ok()) return absl::OkStatus();
+    const std::string refusals = RefusalsIn(result.output);
+    if (refusals.empty()) return sys::CheckSuccess(process, result);
+    return absl::InternalError(absl::StrCat("sacctmgr: ", refusals));
+  }
+
+  absl::Status Remember(const std::set<std::string>& entries) {
+    if (entries.empty()) return context_.records.Remove(kRecords, cluster_);
+    return context_.records.Put(kRecords, cluster_, absl::StrJoin(entries, "\n"));
+  }
+
+  const std::string cluster_;
+  const SlurmAccounting wanted_;
+  ResourceContext& context_;
+};
+
+absl::StatusOr<SlurmLimits> Limits(LimitHolder holder, absl::string_view name,
+                                   const google::protobuf::Map<std::string, std::string>& written) {
+  auto limits = CanonicalLimits(holder, {written.begin(), written.end()});
+  if (!limits.ok()) return Annotate(limits.status(), name);
+  return limits;
+}
+
+// sacctmgr stores it in lower case; a quote would end it.
+absl::StatusOr<std::string> Text(absl::string_view what, absl::string_view text) {
+  for (const char c : text) {
+    if (absl::ascii_iscntrl(c) || c == '"' || c == '\'' || c == '|' || c == '\\')
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": quotes, '|', '\\' and control characters are not possible"));
+  }
+  return absl::AsciiStrToLower(text);
+}
+
+absl::Status AddAccount(const v1::SlurmAccountEntry& entry, SlurmAccounting* wanted) {
+  RETURN_IF_ERROR(CheckAccountingName("accounts", entry.name()));
+  SlurmAccount account;
+  if (entry.name() == kRootAccount) {
+    if (!entry.parent().empty())
+      return absl::InvalidArgumentError("accounts: root is at the top and has no parent");
+  } else {
+    account.parent = entry.parent().empty() ? kRootAccount : entry.parent();
+    RETURN_IF_ERROR(CheckAccountingName("parent", account.parent));
+  }
+  ASSIGN_OR_RETURN(account.organization, Text("organization", entry.organization()));
+  ASSIGN_OR_RETURN(account.description, Text("description", entry.description()));
+  ASSIGN_OR_RETURN(account.limits, Limits(LimitHolder::kAccount,
+                                          absl::StrCat("account ", entry.name()), entry.limits()));
+  if (!wanted->accounts.emplace(entry.name(), std::move(account)).second)
+    return absl::InvalidArgumentError(absl::StrCat("accounts: ", entry.name(), " is listed twice"));
+  return absl::OkStatus();
+}
+
+absl::Status AddUser(const v1::SlurmUserEntry& entry, SlurmAccounting* wanted) {
+  RETURN_IF_ERROR(CheckAccountingName("users", entry.name()));
+  if (entry.accounts().empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("users: ", entry.name(), " has no account; without one he has no jobs"));
+  ASSIGN_OR_RETURN(const SlurmLimits limits,
+                   Limits(LimitHolder::kUser, absl::StrCat("user ", entry.name()), entry.limits()));
+  SlurmUser user;
+  user.default_account =
+      entry.default_account().empty() ? entry.accounts(0) : entry.default_account();
+  for (const std::string& account : entry.accounts()) {
+    RETURN_IF_ERROR(CheckAccountingName(absl::StrCat("accounts of ", entry.name()), account));
+    user.accounts[account] = limits;
+  }
+  if (user.accounts.count(user.default_account) == 0)
+    return absl::InvalidArgumentError(absl::StrCat("users: ", entry.name(),
+                                                   " is not in his default ", "account '",
+                                                   user.default_account, "'"));
+  if (!wanted->users.emplace(entry.name(), std::move(user)).second)
+    return absl::InvalidArgumentError(absl::StrCat("users: ", entry.name(), " is listed twice"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeSlurmAccounts(const v1::Step& step,
+                                                            ResourceContext& context,
+                                                            bool want_diff) {
+  const v1::SlurmAccountSetResource& spec = step.slurm_accounts();
+  RETURN_IF_ERROR(CheckAccountingName("cluster", spec.cluster()));
+  SlurmAccounting wanted;
+  for (const v1::SlurmQosEntry& entry : spec.qos()) {
+    RETURN_IF_ERROR(CheckAccountingName("qos", entry.name()));
+    ASSIGN_OR_RETURN(SlurmLimits limits,
+                     Limits(LimitHolder::kQos, absl::StrCat("QOS ", entry.name()), entry.limits()));
+    if (!wanted.qos.emplace(entry.name(), std::move(limits)).second)
+      return absl::InvalidArgumentError(absl::StrCat("qos: ", entry.name(), " is listed twice"));
+  }
+  for (const v1::SlurmAccountEntry& entry : spec.accounts())
+    RETURN_IF_ERROR(AddAccount(entry, &wanted));
+  for (const v1::SlurmUserEntry& entry : spec.users()) RETURN_IF_ERROR(AddUser(entry, &wanted));
+  return std::make_unique<SlurmAccountSet>(spec.cluster(), std::move(wanted), context);
+}
+
+}  // namespace muster::agent
