@@ -18,6 +18,8 @@
 namespace muster::agent {
 namespace {
 
+constexpr char kDnfCache[] = "/var/cache/dnf";
+
 class PackageRepository final : public Resource {
  public:
   PackageRepository(v1::PackageRepositoryResource spec, ResourceContext& context, bool want_diff)
@@ -53,6 +55,7 @@ class PackageRepository final : public Resource {
     const std::array<size_t, 3> order = IsAbsent() ? kSourceFirst : kSourceLast;
     for (const size_t i : order) RETURN_IF_ERROR(Put(files_[i].path, files_[i].content));
     if (!lists_change) return absl::OkStatus();
+    RETURN_IF_ERROR(ForgetImportedKeys());
     const absl::Status status =
         context_.packages.Update(absl::ZeroDuration(), ShowProgress(observer));
     if (status.ok()) return status;
@@ -80,6 +83,21 @@ class PackageRepository final : public Resource {
   static constexpr std::array<size_t, 3> kSourceLast = {2, 1, 0};
 
   bool IsAbsent() const { return spec_.state() == v1::PRESENCE_ABSENT; }
+
+  // dnf keeps the keys that it has imported for a repository's lists, and goes on trusting those of
+  // before: in NAME-<hash of the address>/pubring of its cache.
+  absl::Status ForgetImportedKeys() {
+    if (context_.packages.family() != PackageFamily::kDnf) return absl::OkStatus();
+    const auto folders = context_.files.List(kDnfCache);
+    if (absl::IsNotFound(folders.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(folders.status());
+    for (const std::string& folder : *folders) {
+      if (folder.substr(0, folder.rfind('-')) != spec_.name()) continue;
+      RETURN_IF_ERROR(context_.files.Remove(absl::StrCat(kDnfCache, "/", folder, "/pubring"),
+                                            /*recursive=*/true));
+    }
+    return absl::OkStatus();
+  }
 
   absl::StatusOr<std::string> ReadOrEmpty(const std::string& path) {
     if (path.empty()) return std::string();

@@ -295,6 +295,17 @@ TEST_F(DnfRepositoryTest, ChecksThenConverges) {
   EXPECT_FALSE(node_.files.Has("/etc/pki/rpm-gpg/site.asc"));
 }
 
+TEST_F(DnfRepositoryTest, AReplacedKeyIsNoLongerTrusted) {
+  constexpr char kOurs[] = "/var/cache/dnf/site-0123456789abcdef/pubring/key";
+  constexpr char kOthers[] = "/var/cache/dnf/site-b-0123456789abcdef/pubring/key";
+  node_.files.AddFile(kOurs, "OLD");
+  node_.files.AddFile(kOthers, "OLD");
+  ExpectConverges("package_repository { name: 'site' base_urls: 'u' key: 'NEW' }",
+                  {"source", "key"});
+  EXPECT_FALSE(node_.files.Has(kOurs));
+  EXPECT_TRUE(node_.files.Has(kOthers));
+}
+
 TEST_F(DnfRepositoryTest, WritesPinsThatDnfHas) {
   const struct {
     const char *pins, *lines;
