@@ -1,0 +1,139 @@
+#!/bin/bash
+# Slurm's accounting, from the database to the limits of users, and what runs around jobs: a job is
+# charged, one beyond a limit waits with the reason, what leaves the playbook leaves Slurm, and what an
+# administrator made by hand stays.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+work=$(mktemp -d)
+on() { lab exec "$@" </dev/null; }  # NODE CMD…
+
+# The inventory with what the roles read; the users are those of stdin, as YAML.
+use_inventory() {
+  cp "$(lab_folder)"/inventory/* "$work/inventory/"
+  { cat <<'YAML'; cat; } >"$work/inventory/slurm.yaml"
+racks:
+  r1: {switch: sw1, nodes: c001}
+  r2: {switch: sw2, nodes: c002}
+groups:
+  all_of_it:
+    nodes: "login1,c[001-002]"
+    vars:
+      slurm_accounting_host: login1
+      slurm_prolog: true
+      slurm_prolog_seconds: 10
+      slurm_gpu_wait_seconds: 2
+      cluster_groups: [{name: people, gid: 3000}]
+      cluster_users:
+        - {name: ann, uid: 3001, group: people}
+        - {name: bob, uid: 3002, group: people}
+      slurm_partition_options: {batch: {QOS: everybody}}
+      slurm_qos:
+        - {name: everybody, limits: {MaxTRESPerJob: gres/gpu=2}}
+        - {name: urgent, limits: {Priority: 100, MaxJobsPerUser: 1}}
+      slurm_accounts:
+        - {name: physics, limits: {GrpTRESMins: gres/gpu=60000, QOS: "normal,urgent"}}
+        - {name: optics, parent: physics, description: light of all kinds}
+YAML
+  muster inventory apply "$work/inventory" >/dev/null
+}
+
+submit() { on login1 runuser -u "$1" -- sbatch --parsable --chdir=/ --output=/dev/null "${@:2}"; }  # USER ARGS…
+is_pending_for() { [[ $(on login1 squeue -h -j "$1" -o %r) == "$2" ]]; }  # JOB REASON
+accounted() {  # JOB: account, resources and state, as slurmdbd has them
+  on login1 sacct -n -P -X -j "$1" --format=account,alloctres,state
+}
+is_accounted() { [[ $(accounted "$1") == "$2|"*"gres/gpu=$3"*"|$4" ]]; }  # JOB ACCOUNT GPUS STATE
+associations() { on login1 sacctmgr -nP show assoc format=account,user | sort | xargs; }
+is_reason() { [[ $(reason "$1") == *"$2"* ]]; }  # NODE PART
+
+if [[ ${SUITE:-bookworm} == bookworm ]]; then kind=(--prepared); else kind=(); fi
+start_cluster 2 "${SUITE:-bookworm}" "${kind[@]}" --gpus 2
+mkdir "$work/inventory"
+use_inventory <<'YAML'
+      slurm_users:
+        - {name: ann, accounts: [optics, physics], limits: {MaxJobs: 1}}
+        - {name: bob, accounts: physics}
+YAML
+join 'login1,c[001-002]'
+
+step "the rollout"
+apply playbooks/site.yaml >"$work/apply.log" || cat "$work/apply.log"
+expect_applied 0 "rollout with accounting"
+apply playbooks/site.yaml --detailed-exitcode >"$work/apply.log"
+expect_applied 0 "a second apply"
+expect_contains "$(on login1 scontrol show topology)" "SwitchName=sw2 Level=0" "the network"
+expect_contains "$(on login1 scontrol show topology)" "Level=1" "the root of the network"
+expect_equal "optics| optics|ann physics| physics|ann physics|bob root| root|root" "$(associations)" \
+  "who is in which account"
+
+step "a job is charged to its account, with its GPUs"
+wait_for 30 "workers idle" nodes_idle c001 c002
+# shellcheck disable=SC2016  # for the shell there
+on c001 sh -c 'printf "#!/bin/sh\necho \$SLURM_JOB_GPUS >/var/tmp/epilog\n" >/etc/slurm/epilog.d/90-mark; chmod 755 /etc/slurm/epilog.d/90-mark'
+job=$(submit ann -w c001 --gres=gpu:2 --wrap 'test -c /dev/nvidia1')
+wait_for 60 "job $job in slurmdbd" is_accounted "$job" optics 2 COMPLETED
+wait_for 10 "its epilog" on c001 grep -qx 0,1 /var/tmp/epilog
+
+step "beyond a limit a job waits, or is refused"
+first=$(submit ann -A physics --wrap 'sleep 60')
+second=$(submit ann -A physics --wrap true)
+wait_for 30 "the limit of ann's jobs" is_pending_for "$second" AssocMaxJobsLimit
+third=$(submit bob --gres=gpu:2 -N2 --wrap true)
+wait_for 30 "the limit of the partition's QOS" is_pending_for "$third" QOSMaxGRESPerJob
+on login1 scancel "$first" "$second" "$third"
+if submit root --account=nothing --wrap true 2>/dev/null; then fail "a job of no account was taken"; fi
+
+step "a changed playbook: the check names it, and what was made by hand stays"
+on login1 sacctmgr -i add user eve account=root >/dev/null
+use_inventory <<'YAML'
+      slurm_users:
+        - {name: ann, accounts: [physics], limits: {MaxJobs: 3}}
+YAML
+apply playbooks/site.yaml --check --diff --limit login1
+for part in "user ann in physics MaxJobs" "user ann in optics" "user bob in physics"; do
+  expect_contains "$APPLY_OUTPUT" "$part" "the difference"
+done
+expect_contains "$(associations)" "physics|bob" "a check changes nothing"
+apply playbooks/site.yaml --limit login1 >"$work/apply.log"
+expect_applied 0 "changed users"
+expect_equal "optics| physics| physics|ann root| root|eve root|root" "$(associations)" "who is left"
+if submit bob --wrap true 2>/dev/null; then fail "a removed user submits"; fi
+apply playbooks/site.yaml --limit login1 --detailed-exitcode >"$work/apply.log"
+expect_applied 0 "nothing left to change"
+
+step "a script of the prolog fails: the node is drained by Slurm"
+on c002 sh -c 'printf "#!/bin/sh\necho the disk is full; exit 3\n" >/etc/slurm/prolog.d/20-disk; chmod 755 /etc/slurm/prolog.d/20-disk'
+job=$(submit ann -w c002 --wrap true)
+wait_for 40 "c002 is drained" is_reason c002 "rolog error"
+expect_contains "$(on c002 journalctl -t slurm-prolog --no-pager)" "the disk is full" "the journal"
+on login1 scancel "$job"
+on c002 rm /etc/slurm/prolog.d/20-disk
+on login1 scontrol update NodeName=c002 State=RESUME
+
+step "slurmd waits for the GPUs' device files, and says so"
+on c002 mv /dev/nvidia1 /dev/away
+on c002 systemctl restart slurmd && fail "slurmd started without a GPU"
+expect_contains "$(on c002 journalctl -u slurmd --no-pager -n 20)" "there is no /dev/nvidia1" "slurmd's journal"
+on c002 mv /dev/away /dev/nvidia1
+wait_for 30 "slurmd runs" on c002 systemctl is-active slurmd
+
+step "the database is down: it is started again, or the step fails with its words"
+on login1 sh -c 'printf "[mariadbd]\nnonsense=1\n" >/etc/mysql/mariadb.conf.d/99-broken.cnf; systemctl stop mariadb'
+apply playbooks/site.yaml --limit login1
+expect_applied 3 "a broken database"
+expect_contains "$APPLY_OUTPUT" "the database runs: starting mariadb.service: it failed" "the failed step"
+on login1 rm /etc/mysql/mariadb.conf.d/99-broken.cnf
+apply playbooks/site.yaml --limit login1 >"$work/apply.log"
+expect_applied 0 "a mended database"
+
+step "every daemon restarted"
+on login1 systemctl restart mariadb slurmdbd slurmctld
+for node in c001 c002; do on "$node" systemctl restart slurmd; done
+wait_for 40 "workers idle" nodes_idle c001 c002
+job=$(submit ann --gres=gpu:1 --wrap true)
+wait_for 60 "job $job in slurmdbd" is_accounted "$job" physics 1 COMPLETED
+apply playbooks/site.yaml --detailed-exitcode >"$work/apply.log"
+expect_applied 0 "an apply at the end"
+echo PASSED
