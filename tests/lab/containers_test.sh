@@ -10,7 +10,7 @@ source "$(dirname "$0")/testing.sh"
 readonly source=tests/testdata/lab/containers
 readonly image=localhost/lab/tool:1
 work=$(mktemp -d)
-trap 'rm -rf "$work"; _end_of_test' EXIT
+clean() { rm -rf "$work"; }
 
 node() { lab exec c001 "$@"; }
 as_ann() { lab exec login1 runuser -u ann -- sh -c 'cd && exec "$@"' sh "$@"; }  # CMD…
@@ -127,7 +127,7 @@ images_done enroot -e "digest=${pushed#sha256:}"
 expect_equal "docker://registry.example#lab/tool:$pushed" "$(node cat /srv/images/tool.sqsh)" "enroot's import"
 expect_equal /srv/images/tool.sqsh \
   "$(as_ann srun --container-image=/srv/images/tool.sqsh printenv PYXIS_IMAGE)" "a job in a container"
-said=$(as_ann srun --container-image=/srv/images/none.sqsh true 2>&1) && fail "an image that is not there"
+said=$(as_ann srun --container-image=/srv/images/none.sqsh true 2>&1) && fail "an image that is not there: $said"
 expect_contains "$said" "couldn't open /srv/images/none.sqsh" "the plugin's words"
 
 step "a restart of docker's daemon with another configuration, and one that is refused"

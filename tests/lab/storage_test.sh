@@ -10,15 +10,11 @@ source "$(dirname "$0")/testing.sh"
 work=$(mktemp -d)
 loops=()
 # A loop device that is in use goes with its last user.
-end_of_storage() {
-  local rc=$?
-  set +e
+clean() {
+  local loop
   for loop in "${loops[@]}"; do losetup --detach "$loop"; done
   rm -rf "$work"
-  (exit "$rc")
-  _end_of_test
 }
-trap end_of_storage EXIT
 
 disk() {  # NAME: a disk of c002 as udev would show it
   truncate --size 400M "$work/$1"
