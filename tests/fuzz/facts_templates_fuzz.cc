@@ -97,8 +97,12 @@ class Site {
     static const std::regex kGpu(
         "NodeName=(c\\[001-002\\]|c00[12]) Name=gpu Type=[A-Za-z0-9_.-]+ "
         "File=/dev/[A-Za-z0-9_./-]+");
+    static const std::regex kWait(
+        "ExecStartPre=/usr/local/lib/muster/wait-for-gpus( /dev/[A-Za-z0-9_./-]+)+");
     if (path == "/etc/slurm/slurm.conf")
       return std::regex_match(line, kNode) || std::regex_match(line, kPartition);
+    if (path == "/etc/systemd/system/slurmd.service.d/muster.conf")
+      return std::regex_match(line, kWait);
     return path == "/etc/slurm/gres.conf" && std::regex_match(line, kGpu);
   }
 

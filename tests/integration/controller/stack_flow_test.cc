@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "absl/strings/str_join.h"
 #include "muster/v1/inventory.grpc.pb.h"
 #include "muster/v1/stack.grpc.pb.h"
 #include "tests/fixtures/golden_texts.h"
@@ -87,8 +88,9 @@ TEST_F(StackFlowTest, FilesAreReadAndTheirErrorsComeBack) {
   Add("playbooks/stacks/old.yaml", std::string(kOldStack) + "fabric_manager: {version: 1}\n",
       wrong);
   grpc::Status status = Ask(&v1::StackService::Stub::ReadStacks, wrong, response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), Said());
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.refusal().code(), static_cast<uint32_t>(grpc::INVALID_ARGUMENT));
+  EXPECT_THAT(absl::StrJoin(response.refusal().errors(), "\n"), Said());
 
   v1::ReadStacksRequest elsewhere;
   Add("playbooks/stacks/../../etc/passwd.yaml", kOldStack, elsewhere);

@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Storage servers come first: the others mount what they serve.
-constexpr size_t kLoginPlay = 1;
+constexpr size_t kLoginPlay = 2;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -217,7 +217,7 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   const auto plans = CompileAll();
   const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
   EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
-  EXPECT_THAT(conf, Not(HasSubstr("Gres")));
+  EXPECT_THAT(conf, Not(HasSubstr("Gres=")));
   // Somebody who knows that all have them does not have to believe a worker that claims otherwise.
   options_.extra_vars["slurm_cgroups"] = true;
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
