@@ -285,6 +285,18 @@ const BadInput kBadInputs[] = {
      "'name' must be one name without '/'"},
     {"KeepWithoutPurge", kTasks, "- {name: a, files_in: {path: /a, files: [], keep: b}}",
      "main.yaml:1:13", "applies only with purge"},
+    {"SlurmAccountsWithoutCluster", kTasks, "- {name: a, slurm_accounts: {users: []}}",
+     "main.yaml:1:13", "lacks 'cluster'"},
+    {"SlurmUserWithoutAccounts", kTasks,
+     "- {name: a, slurm_accounts: {cluster: c, users: [{name: ann}]}}", "main.yaml:1:50",
+     "an entry of 'users' lacks 'accounts'"},
+    {"SlurmUserTwice", kTasks,
+     "- {name: a, slurm_accounts: {cluster: c, users: [{name: ann, accounts: a}, "
+     "{name: ann, accounts: b}]}}",
+     "main.yaml:1:49", "'users' has a second entry with name 'ann'"},
+    {"SlurmLimitsAsList", kTasks,
+     "- {name: a, slurm_accounts: {cluster: c, qos: [{name: long, limits: [Priority]}]}}",
+     "main.yaml:1:69", "'limits' must be a map"},
 
     {"HandlerThatNotifies", "roles/r/handlers/main.yaml",
      "- {name: h, notify: h, command: {argv: [a]}}", "main.yaml:1:13", "a handler has no 'notify'"},

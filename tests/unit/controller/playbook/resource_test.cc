@@ -193,6 +193,23 @@ const ResourceRow kResourceRows[] = {
      "reflink=0], replaces_uuid: 1b2c}",
      "file_system { device: '/dev/disk/by-id/wwn-1' type: FILE_SYSTEM_TYPE_XFS label: 'scratch' "
      "options: '-m' options: 'reflink=0' replaces_uuid: '1b2c' }"},
+    {"SlurmAccounts",
+     "slurm_accounts: {cluster: \"{{ cluster }}\", qos: [{name: long, limits: {Priority: 10}}], "
+     "accounts: [{name: optics, parent: physics, organization: o, description: the light, "
+     "limits: {QOS: 'long,normal', GrpTRES: gres/gpu=4}}], "
+     "users: [{name: ann, accounts: [optics, root], default_account: root, limits: {MaxJobs: 3}}]}",
+     "slurm_accounts { cluster: 'hpc1' qos { name: 'long' limits { key: 'Priority' value: '10' } } "
+     "accounts { name: 'optics' parent: 'physics' organization: 'o' description: 'the light' "
+     "limits { key: 'GrpTRES' value: 'gres/gpu=4' } limits { key: 'QOS' value: 'long,normal' } } "
+     "users { name: 'ann' accounts: 'optics' accounts: 'root' default_account: 'root' "
+     "limits { key: 'MaxJobs' value: '3' } } }"},
+    {"SlurmAccountsOfVariables",
+     "slurm_accounts: {cluster: c, qos: \"{{ [{'name': 'long', 'limits': {'Priority': 10}}] }}\", "
+     "users: \"{{ [{'name': 'ann', 'accounts': 'optics'}] }}\"}",
+     "slurm_accounts { cluster: 'c' qos { name: 'long' limits { key: 'Priority' value: '10' } } "
+     "users { name: 'ann' accounts: 'optics' } }"},
+    {"NoSlurmAccounts", "slurm_accounts: {cluster: c, users: []}",
+     "slurm_accounts { cluster: 'c' }"},
     {"Hostname", "hostname: {name: \"{{ node.name }}\"}", "hostname { name: 'c001' }"},
 };
 
