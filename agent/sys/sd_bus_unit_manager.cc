@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr char kUnitInterface[] = "org.freedesktop.systemd1.Unit";
 constexpr char kServiceInterface[] = "org.freedesktop.systemd1.Service";
-constexpr int kJournalLines = 10;
+constexpr size_t kJournalLines = 10;
 constexpr absl::Duration kJournalTimeout = absl::Seconds(20);
 
 struct JobRow {
@@ -353,15 +354,17 @@ std::string SdBusUnitManager::JournalOf(const std::string& unit, absl::Time sinc
   processes_.Run({.argv = {"journalctl", "--sync"}, .timeout = kJournalTimeout})
       .status()
       .IgnoreError();
-  const auto result = processes_.Run(
-      {.argv = {"journalctl", "--unit", unit, "--since",
-                absl::StrCat("@", absl::ToUnixSeconds(since)), "--lines",
-                absl::StrCat(kJournalLines), "--no-pager", "--quiet", "--output", "cat"},
-       .timeout = kJournalTimeout});
+  // Without --lines: beside --since, systemd 252 takes it for the first lines.
+  const auto result = processes_.Run({.argv = {"journalctl", "--unit", unit, "--since",
+                                               absl::StrCat("@", absl::ToUnixSeconds(since)),
+                                               "--no-pager", "--quiet", "--output", "cat"},
+                                      .timeout = kJournalTimeout});
   if (!result.ok() || !result->ok()) return "";
-  const absl::string_view lines = absl::StripAsciiWhitespace(result->out);
-  return lines.empty() ? absl::StrCat("; its journal is empty")
-                       : absl::StrCat("; the end of its journal:\n", lines);
+  const absl::string_view text = absl::StripAsciiWhitespace(result->out);
+  if (text.empty()) return "; its journal is empty";
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (lines.size() > kJournalLines) lines.erase(lines.begin(), lines.end() - kJournalLines);
+  return absl::StrCat("; the end of its journal:\n", absl::StrJoin(lines, "\n"));
 }
 
 }  // namespace muster::agent

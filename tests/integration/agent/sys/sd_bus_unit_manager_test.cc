@@ -33,7 +33,10 @@ namespace {
 using ::muster::testing::FakeProcessRunner;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 constexpr char kUnitPath[] = "/org/freedesktop/systemd1/unit/munge_2eservice";
 
@@ -278,6 +281,16 @@ TEST_F(SdBusUnitManagerTest, TellsWhyAJobFailed) {
   EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
               StatusIs(absl::StatusCode::kInternal, Said()));
   EXPECT_OK(units_->Run(UnitJob::kStop, "munge.service"));
+}
+
+TEST_F(SdBusUnitManagerTest, ShowsTheEndOfALongJournal) {
+  std::string journal;
+  for (int line = 1; line <= 12; ++line) absl::StrAppend(&journal, "line ", line, "\n");
+  processes_.On("journalctl --unit munge.service --since @", FakeProcessRunner::Prints(journal));
+  systemd_->SetResult("failed", "failed");
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal,
+                       AllOf(HasSubstr("journal:\nline 3\n"), EndsWith("\nline 12"))));
 }
 
 TEST_F(SdBusUnitManagerTest, NoticesAProgramThatDiesRightAfterItsStart) {
