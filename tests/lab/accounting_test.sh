@@ -58,6 +58,12 @@ use_inventory <<'YAML'
 YAML
 join 'login1,c[001-002]'
 
+step "a check of what is not there yet: quick, and without failures"
+started=$SECONDS
+apply playbooks/site.yaml --check >"$work/apply.log"
+expect_applied 0 "a check on fresh nodes"
+((SECONDS - started <= 40)) || fail "a check on fresh nodes took $((SECONDS - started)) s"
+
 step "the rollout"
 apply playbooks/site.yaml >"$work/apply.log" || cat "$work/apply.log"
 expect_applied 0 "rollout with accounting"
