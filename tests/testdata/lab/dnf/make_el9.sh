@@ -19,6 +19,9 @@ RELEASE
 printf '[main]\ngpgcheck=1\ninstallonly_limit=3\nclean_requirements_on_remove=True\nbest=True\nskip_if_unavailable=False\n' \
   >/etc/dnf/dnf.conf
 echo 9 >/etc/dnf/vars/releasever
+# Debian's rpm would keep its database in the home folder.
+mkdir -p /etc/rpm
+echo '%_dbpath /var/lib/rpm' >/etc/rpm/macros.dbpath
 sed -i 's/^enabled.*/enabled = 0/' /etc/dnf/plugins/local.conf
 : >/etc/dnf/plugins/versionlock.list
 
