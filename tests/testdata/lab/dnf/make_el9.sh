@@ -23,19 +23,19 @@ echo 9 >/etc/dnf/vars/releasever
 mkdir -p /etc/rpm
 echo '%_dbpath /var/lib/rpm' >/etc/rpm/macros.dbpath
 sed -i 's/^enabled.*/enabled = 0/' /etc/dnf/plugins/local.conf
-: >/etc/dnf/plugins/versionlock.list
 
 mkdir -p /srv/rpm/site /srv/rpm/other /srv/gpg /srv/build
 chmod 700 /srv/gpg
 cd /srv/build
 
-rpm_of() {  # REPOSITORY NAME VERSION [LINES OF THE SPEC [POSTINSTALL SCRIPT]]
-  mkdir -p "root/etc/$2"
+rpm_of() {  # REPOSITORY NAME VERSION [LINES OF THE SPEC [POSTINSTALL SCRIPT [FILES OF THIS NODE…]]]
   {
     printf 'Name: %s\nVersion: %s\nRelease: 1.el9\nSummary: test\nLicense: none\nBuildArch: noarch\n' "$2" "$3"
     printf '%b\n' "${4:-}"
     printf '%%description\ntest\n%%install\nmkdir -p %%{buildroot}/etc/%s\necho %s >%%{buildroot}/etc/%s/conf\n' "$2" "$3" "$2"
+    (($# < 6)) || printf 'cp --parents %s %%{buildroot}\n' "${@:6}"
     printf '%%files\n%%config(noreplace) /etc/%s/conf\n' "$2"
+    (($# < 6)) || printf '%s\n' "${@:6}"
     [[ -z ${5:-} ]] || printf '%%post\n%s\n' "$5"
   } >"$2.spec"
   rpmbuild -bb --quiet --define '_topdir /srv/build/rpmbuild' --define "_rpmdir /srv/rpm/$1" "$2.spec" 2>/dev/null
@@ -48,6 +48,10 @@ rpm_of site new 1.0 'Conflicts: old'
 for version in 1.0 2.0; do rpm_of site slow "$version" '' 'echo patience; sleep 6'; done
 rpm_of site broken 1.0 '' 'echo no licence for this machine; exit 3'
 for version in 535.104 550.54; do rpm_of site driver "$version" 'Epoch: 3'; done
+# A plugin of its own there: Debian's, with all others in one, moves into a package of that name.
+readonly versionlock=(/etc/dnf/plugins/versionlock.conf /usr/lib/python3/dist-packages/dnf-plugins/versionlock.py)
+rpm_of site python3-dnf-plugin-versionlock 4.3 'AutoReq: no' '' "${versionlock[@]}"
+rm "${versionlock[@]}"
 rpm_of other tool 9.0
 rpm_of other junk 1.0
 
