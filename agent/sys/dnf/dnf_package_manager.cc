@@ -205,12 +205,9 @@ absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
   if (with_candidates && !names.empty()) {
     ASSIGN_OR_RETURN(available, Available(names));
   }
-  std::map<std::string, std::string> unfinished = Unfinished(*database);
-  if (!unfinished.empty()) {
-    ASSIGN_OR_RETURN(const std::string folder, DatabaseFolder());
-    // A transaction that is still running has not been interrupted.
-    if (options_.find_lock_holder(folder).has_value()) unfinished.clear();
-  }
+  // Of a transaction that still runs, too: rpm names a package before its script ends, and whoever
+  // applies waits for that end.
+  const std::map<std::string, std::string> unfinished = Unfinished(*database);
   std::map<std::string, PackageStatus> found;
   for (const std::string& name : names) {
     PackageStatus& status = found[name];

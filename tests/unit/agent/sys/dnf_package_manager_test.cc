@@ -207,9 +207,6 @@ TEST_F(DnfTest, WhatAnInterruptedTransactionLeftIsInstalledAgain) {
   PackageStatus tool = dnf_.Query({"tool"}, false).value()["tool"];
   EXPECT_TRUE(tool.half_done);
   EXPECT_FALSE(tool.installed);
-  lock_until_ = clock_.Now() + absl::Seconds(1);
-  EXPECT_FALSE(dnf_.Query({"tool"}, false).value()["tool"].half_done) << "it is still running";
-  lock_until_ = absl::InfinitePast();
   on_step_ = [this](const std::string& step) {
     if (!absl::StartsWith(step, "reinstall")) return;
     Installed("tool\t1.0-1\tnoarch\t200\n");
@@ -218,6 +215,19 @@ TEST_F(DnfTest, WhatAnInterruptedTransactionLeftIsInstalledAgain) {
   ASSERT_OK(dnf_.Apply({.install = {"tool"}}, observer_));
   EXPECT_THAT(steps_, ElementsAre("reinstall tool-1.0-1.noarch", "makecache", "install tool"));
   EXPECT_TRUE(dnf_.Query({"tool"}, false).value()["tool"].installed);
+}
+
+TEST_F(DnfTest, ARunningTransactionIsNotTakenForDoneButAwaited) {
+  LastTransactionSays("Packages Altered:\n ** Install tool-1.0-1.noarch @local\n");
+  lock_until_ = clock_.Now() + absl::Minutes(1);
+  EXPECT_FALSE(dnf_.Query({"tool"}, false).value()["tool"].installed) << "its script still runs";
+  observer_.on_output = [this](absl::string_view line) {
+    absl::StrAppend(&output_, line, "\n");
+    LastTransactionSays("Packages Altered:\n    Install tool-1.0-1.noarch @local\n");
+  };
+  ASSERT_OK(dnf_.Apply({.install = {"tool"}}, observer_));
+  EXPECT_THAT(output_, HasSubstr("held by dnf (pid 812)"));
+  EXPECT_THAT(steps_, ElementsAre("makecache", "install tool")) << "nothing was interrupted";
 }
 
 TEST_F(DnfTest, AFailedScriptFailsTheTransactionAndIsNotForgotten) {
