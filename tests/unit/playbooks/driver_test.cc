@@ -209,7 +209,7 @@ TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {
   UseNvidia("570", "");
   EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-12-8", "libnccl2"));
   EXPECT_THAT(Step("NCCL for the driver's generation of CUDA").file().content(),
-              HasSubstr("Pin: version *+cuda12.*\n"));
+              HasSubstr("Pin: version /[+]cuda12[.]/\n"));
 }
 
 TEST_F(DriverTest, RefusesContradictionsWithTheirRemedy) {
