@@ -127,7 +127,9 @@ images_done enroot -e "digest=${pushed#sha256:}"
 expect_equal "docker://registry.example#lab/tool:$pushed" "$(node cat /srv/images/tool.sqsh)" "enroot's import"
 expect_equal /srv/images/tool.sqsh \
   "$(as_ann srun --container-image=/srv/images/tool.sqsh printenv PYXIS_IMAGE)" "a job in a container"
-said=$(as_ann srun --container-image=/srv/images/none.sqsh true 2>&1) && fail "an image that is not there: $said"
+# srun of Slurm 22.05 exits with 0 here; what counts is that nothing ran outside of a container.
+said=$(as_ann srun --container-image=/srv/images/none.sqsh echo it ran 2>&1) || true
+[[ $said != *"it ran"* ]] || fail "a job without its image ran: $said"
 expect_contains "$said" "couldn't open /srv/images/none.sqsh" "the plugin's words"
 
 step "a restart of docker's daemon with another configuration, and one that is refused"

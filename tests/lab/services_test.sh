@@ -115,6 +115,9 @@ expect_contains "$APPLY_OUTPUT" "no-such-service" "what nft refuses"
 connects outside -- 192.0.2.1 22 || fail "a refused file of rules has closed ssh"
 sed -i 's/{port: no-such-service}/{port: 22}/' "$work/inventory/services.yaml"
 muster inventory apply "$work/inventory" >/dev/null
+# The failed step has left its handler due, which runs now.
+apply playbooks/site.yaml --limit login1
+expect_applied 0 "the corrected port"
 
 step "a second apply changes nothing"
 apply playbooks/site.yaml
