@@ -15,7 +15,6 @@ namespace muster::controller {
 namespace {
 
 using ::muster::testing::Said;
-using ::muster::testing::StatusIs;
 
 class SlowAgentTest : public SessionFixture {
  protected:
@@ -41,6 +40,13 @@ class SlowAgentTest : public SessionFixture {
   }
 };
 
+// Seven messages of 1 MiB fit below the limit of 8 MiB; the Welcome waits too until its write is
+// reported as done, which may come after the agent has read it.
+auto SaysWhatWaits() {
+  return ::testing::MatchesRegex(
+      "the node does not read: [78] messages \\(7340[0-9]+ bytes\\) wait");
+}
+
 // It sends heartbeats but reads nothing: its queue fills up, and it is disconnected.
 TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
   const Credentials other = Enrol("c002");
@@ -62,7 +68,7 @@ TEST_F(SlowAgentTest, WhoNeverReadsIsBrokenOffAndTheOthersGoOn) {
     listener_.Await(heard += 2);  // neither is silent
     registry_->Sweep();
   }
-  EXPECT_THAT(status.message(), Said());
+  EXPECT_THAT(std::string(status.message()), SaysWhatWaits());
   EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
   EXPECT_TRUE(registry_->IsConnected(other.uuid));
   EXPECT_EQ(registry_->Send(machine_.node_uuid, big).code(), absl::StatusCode::kUnavailable);
@@ -107,7 +113,8 @@ TEST_F(SlowAgentTest, QueueIsBounded) {
   big.mutable_cancel_plan()->set_plan_id(std::string(1024 * 1024, 'x'));
   absl::Status status;
   for (int i = 0; i < 200 && status.ok(); ++i) status = registry_->Send(machine_.node_uuid, big);
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, Said()));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), SaysWhatWaits());
   EXPECT_EQ(registry_->Send(NewUuid(), big).code(), absl::StatusCode::kUnavailable);
 }
 
