@@ -27,7 +27,7 @@
 #include "agent/slurm/slurm_requests.h"
 #include "agent/state/identity.h"
 #include "agent/sys/accounts.h"
-#include "agent/sys/apt_package_manager.h"
+#include "agent/sys/apt/apt_package_manager.h"
 #include "agent/sys/dnf/dnf_package_manager.h"
 #include "agent/sys/package_family.h"
 #include "agent/sys/sd_bus_unit_manager.h"

@@ -147,9 +147,8 @@ class StoredImage final : public Resource {
     const absl::StatusOr<sys::ProcessResult> result =
         context_.processes.Run({.argv = argv, .timeout = absl::Minutes(2)});
     if (absl::IsNotFound(result.status()))
-      return absl::FailedPreconditionError(
-          absl::StrCat("there is no program '", runtime_.program,
-                       "' on the node; install it in an earlier task"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no program '", runtime_.program, "' on the node; install it in an earlier task"));
     return result;
   }
 

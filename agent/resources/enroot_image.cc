@@ -94,7 +94,7 @@ class EnrootImage final : public Resource {
     absl::Status status = RunImport(spec_, import, context_, observer).status();
     if (absl::IsNotFound(status))
       status = absl::FailedPreconditionError(
-          "there is no program 'enroot' on the node; install it in an earlier task");
+          "no program 'enroot' on the node; install it in an earlier task");
     if (status.ok()) status = Accept(fresh);
     if (!status.ok()) context_.files.Remove(fresh, /*recursive=*/false).IgnoreError();
     return status;

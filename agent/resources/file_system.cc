@@ -91,7 +91,7 @@ class FileSystem final : public Resource {
     auto found = context_.disks.Probe(spec_.device());
     if (!absl::IsNotFound(found.status())) return found;
     return MissingPath(spec_.device(),
-                       absl::StrCat("there is no device ", spec_.device(),
+                       absl::StrCat("no device ", spec_.device(),
                                     " on the node; `ls -l /dev/disk/by-id` there lists its disks"));
   }
 

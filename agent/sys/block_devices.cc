@@ -62,7 +62,7 @@ absl::Status CheckReadable(int fd, const std::string& path, uint64_t size) {
 absl::StatusOr<sys::UniqueFd> Open(const std::string& path) {
   sys::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.valid()) return fd;
-  if (errno == ENOENT) return absl::NotFoundError(absl::StrCat("there is no device ", path));
+  if (errno == ENOENT) return absl::NotFoundError(absl::StrCat("no device ", path));
   return ErrnoStatus(errno, absl::StrCat("opening ", path));
 }
 

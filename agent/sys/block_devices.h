@@ -29,7 +29,7 @@ class BlockDevices {
   // that the device was read and holds none: a device that cannot be read is an error. NotFound:
   // there is no such device. InvalidArgument: it is not a block device.
   virtual absl::StatusOr<std::vector<DeviceSignature>> Probe(const std::string& path) = 0;
-  // Who uses the device at present: "mounted on /srv", "in use by dm-0". "": nobody. Reads only.
+  // What uses the device now: "mounted on /srv", "in use by dm-0"; "" if nothing does. Reads only.
   virtual absl::StatusOr<std::string> User(const std::string& path) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Whose packages a node's are.
+// The family of package managers that a node uses.
 #pragma once
 
 #include "absl/strings/string_view.h"

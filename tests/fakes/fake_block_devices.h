@@ -21,13 +21,13 @@ class FakeBlockDevices final : public agent::BlockDevices {
 
   absl::StatusOr<std::vector<agent::DeviceSignature>> Probe(const std::string& path) override {
     const auto disk = disks.find(path);
-    if (disk == disks.end()) return absl::NotFoundError(absl::StrCat("there is no device ", path));
+    if (disk == disks.end()) return absl::NotFoundError(absl::StrCat("no device ", path));
     if (!disk->second.error.ok()) return disk->second.error;
     return disk->second.signatures;
   }
   absl::StatusOr<std::string> User(const std::string& path) override {
     const auto disk = disks.find(path);
-    if (disk == disks.end()) return absl::NotFoundError(absl::StrCat("there is no device ", path));
+    if (disk == disks.end()) return absl::NotFoundError(absl::StrCat("no device ", path));
     return disk->second.user;
   }
 };

@@ -38,7 +38,7 @@ class FakeProcessRunner final : public sys::ProcessRunner {
     for (const auto& [prefix, behaviour] : behaviours_)
       if (absl::StartsWith(line, prefix)) best = &behaviour;  // sorted: the longest comes last
     if (best == nullptr)
-      return absl::NotFoundError(absl::StrCat("there is no program '", spec.argv.front(), "'"));
+      return absl::NotFoundError(absl::StrCat("no program '", spec.argv.front(), "'"));
     sys::ProcessResult result = (*best)(spec);
     sys::LineSplitter lines(spec.on_line);
     lines.Append(result.output);

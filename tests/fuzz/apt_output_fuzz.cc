@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "agent/sys/apt_output.h"
-#include "agent/sys/dpkg_status.h"
+#include "agent/sys/apt/apt_output.h"
+#include "agent/sys/apt/dpkg_status.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

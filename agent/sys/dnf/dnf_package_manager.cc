@@ -205,8 +205,8 @@ absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
   if (with_candidates && !names.empty()) {
     ASSIGN_OR_RETURN(available, Available(names));
   }
-  // Of a transaction that still runs, too: rpm names a package before its script ends, and whoever
-  // applies waits for that end.
+  // A transaction that is running counts too: rpm names a package before its script ends, and
+  // whoever applies waits for that end.
   const std::map<std::string, std::string> unfinished = Unfinished(*database);
   std::map<std::string, PackageStatus> found;
   for (const std::string& name : names) {

@@ -9,7 +9,7 @@
 namespace muster::agent {
 
 inline constexpr char kRepositoryFolder[] = "/etc/yum.repos.d";
-// Of repositories whose file states none; a lower one wins.
+// The priority of a repository whose file states none; the lowest number wins.
 inline constexpr int kDefaultPriority = 99;
 
 // Adds the priorities that a .repo file states: repository → priority.

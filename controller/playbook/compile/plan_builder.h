@@ -45,7 +45,8 @@ class PlanBuilder {
   absl::Status status() const { return errors_.ToStatus(); }
 
  private:
-  // Whether the role goes on: what follows a broken assertion would only err for the same reason.
+  // Whether the rest of the role is compiled: what follows a broken assertion would only err for
+  // the same reason.
   bool AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role);
   // Whether it holds.
   bool CheckAssertion(const Task& task, const tmpl::Scope& names);

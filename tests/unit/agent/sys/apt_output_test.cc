@@ -1,4 +1,4 @@
-#include "agent/sys/apt_output.h"
+#include "agent/sys/apt/apt_output.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "agent/sys/apt_package_manager.h"
+#include "agent/sys/apt/apt_package_manager.h"
 
 #include <algorithm>
 #include <string>

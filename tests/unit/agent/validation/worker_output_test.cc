@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "stopped by alice"},
         EndCase{"Absent",
                 nullptr,
-                {.start = absl::NotFoundError("there is no program 'muster-burnin'")},
+                {.start = absl::NotFoundError("no program 'muster-burnin'")},
                 v1::OUTCOME_UNKNOWN,
                 "no program"},
         EndCase{"Garbage", "Segfault!", {}, v1::OUTCOME_UNKNOWN, "an invalid line: Segfault!"},

@@ -1,4 +1,4 @@
-#include "agent/sys/apt_package_manager.h"
+#include "agent/sys/apt/apt_package_manager.h"
 
 #include <algorithm>
 #include <set>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "agent/sys/apt_arguments.h"
+#include "agent/sys/apt/apt_arguments.h"
 #include "agent/sys/package_patience.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"

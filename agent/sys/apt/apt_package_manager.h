@@ -9,8 +9,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "agent/sys/apt_output.h"
-#include "agent/sys/dpkg_status.h"
+#include "agent/sys/apt/apt_output.h"
+#include "agent/sys/apt/dpkg_status.h"
 #include "agent/sys/list_age.h"
 #include "agent/sys/package_lock.h"
 #include "agent/sys/package_manager.h"

@@ -1,4 +1,4 @@
-#include "agent/sys/dpkg_status.h"
+#include "agent/sys/apt/dpkg_status.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "agent/sys/apt_arguments.h"
+#include "agent/sys/apt/apt_arguments.h"
 
 #include "absl/strings/str_cat.h"
 #include "common/sys/process/process.h"
