@@ -25,7 +25,7 @@
 namespace muster::bench {
 namespace {
 
-// SessionRegistry::kHeartbeatInterval.
+// kMinHeartbeatInterval of controller/session/fleet_pace.h.
 constexpr absl::Duration kInterval = absl::Seconds(5);
 constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 

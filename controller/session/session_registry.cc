@@ -12,21 +12,28 @@
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/key_line.h"
 #include "controller/session/agent_session.h"
+#include "controller/session/fleet_pace.h"
 #include "controller/session/intake.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
+namespace {
+
+void SetPace(size_t fleet_size, v1::Welcome& welcome) {
+  *welcome.mutable_heartbeat_interval() = ToProtoDuration(HeartbeatInterval(fleet_size));
+  if (const absl::Duration spread = ReconnectSpread(fleet_size); spread > absl::Seconds(1)) {
+    *welcome.mutable_reconnect_spread() = ToProtoDuration(spread);
+  }
+}
+
+}  // namespace
+
 SessionRegistry::SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener)
     : store_(store), clock_(clock), listener_(listener) {}
 
 SessionRegistry::~SessionRegistry() { Stop(); }
-
-absl::Duration SessionRegistry::ReconnectSpread() const {
-  absl::MutexLock lock(&mutex_);
-  return absl::Seconds(std::max(known_nodes_, connected_)) / kReconnectsPerSecond;
-}
 
 void SessionRegistry::Start() {
   // The nodes that come first after a restart must know how many others will come.
@@ -34,10 +41,10 @@ void SessionRegistry::Start() {
       .View([this](Transaction& txn) -> absl::Status {
         ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
         absl::MutexLock lock(&mutex_);
-        known_nodes_ = nodes.size();
+        fleet_size_ = std::max(fleet_size_, nodes.size());
         return absl::OkStatus();
       })
-      .IgnoreError();  // they are spread less then
+      .IgnoreError();  // the pace is that of a small fleet then
 }
 
 void SessionRegistry::Stop() {
@@ -51,7 +58,6 @@ void SessionRegistry::Stop() {
 
 void SessionRegistry::Sweep() {
   const absl::Time now = clock_.Now();
-  const absl::Duration silence = kHeartbeatInterval * kMissedHeartbeats + kHeartbeatGrace;
   std::vector<std::pair<std::shared_ptr<AgentSession>, absl::Status>> dead;
   {
     absl::MutexLock lock(&mutex_);
@@ -59,6 +65,7 @@ void SessionRegistry::Sweep() {
       for (auto& [uuid, entry] : nodes_) entry.begun = 0;
       begun_since_ = now;
     }
+    const absl::Duration silence = MaxSilence(fleet_size_);
     for (const auto& [key, session] : all_) {
       if (!session->has_greeted() && session->connected_at() + kHelloTimeout < now) {
         dead.emplace_back(session, absl::DeadlineExceededError("no Hello came"));
@@ -211,13 +218,9 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
   RETURN_IF_ERROR(CheckClone(uuid, node, *session, hello.boot_id()));
 
   v1::ControllerMessage welcome;
-  *welcome.mutable_welcome()->mutable_heartbeat_interval() = ToProtoDuration(kHeartbeatInterval);
   welcome.mutable_welcome()->set_node_name(node.name);
   *welcome.mutable_welcome()->mutable_controller_time() = ToTimestamp(clock_.Now());
   welcome.mutable_welcome()->set_renew_certificate(session->must_renew());
-  if (const absl::Duration spread = ReconnectSpread(); spread > absl::Seconds(1)) {
-    *welcome.mutable_welcome()->mutable_reconnect_spread() = ToProtoDuration(spread);
-  }
 
   std::shared_ptr<AgentSession> before;
   {
@@ -225,9 +228,11 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
     {
       absl::MutexLock lock(&mutex_);
       if (!all_.contains(session.get())) return absl::CancelledError("the stream is over");
+      NodeEntry& entry = nodes_[uuid];
+      fleet_size_ = std::max(fleet_size_, connected_ + (entry.session == nullptr));
+      SetPace(fleet_size_, *welcome.mutable_welcome());
       // Before others find the session: Welcome must be the first message that the agent reads.
       RETURN_IF_ERROR(session->Send(welcome));
-      NodeEntry& entry = nodes_[uuid];
       before = std::exchange(entry.session, session);
       connected_ += before == nullptr;
       if (node.boot_id != hello.boot_id() || node.agent_version != hello.agent_version())

@@ -36,11 +36,6 @@ class Store;
 // sessions end and at shutdown.
 class SessionRegistry final : public AgentSessions {
  public:
-  static constexpr absl::Duration kHeartbeatInterval = absl::Seconds(5);
-  static constexpr int kMissedHeartbeats = 2;
-  // How late the second heartbeat may be. Together with the sweep's second, a dead node is noticed
-  // within 15 seconds of its last message.
-  static constexpr absl::Duration kHeartbeatGrace = absl::Seconds(3);
   static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
   // For one node: one in use, and others that have not noticed yet that they are over.
   static constexpr size_t kMaxStreams = 8;
@@ -49,10 +44,6 @@ class SessionRegistry final : public AgentSessions {
   // runs.
   static constexpr size_t kMaxBegunAMinute = 120;
   static constexpr absl::Duration kMisbehaviourInterval = absl::Hours(1);
-  // The number of agents that two cores can admit per second when all come at once: a handshake and
-  // a greeting take 3 ms of one core (docs/benchmarks.md). An agent that waits longer than a
-  // handshake may take has to come again, which only adds work.
-  static constexpr int kReconnectsPerSecond = 250;
 
   // The references must outlive the object.
   SessionRegistry(Store& store, Clock& clock, AgentSessionListener& listener);
@@ -114,8 +105,6 @@ class SessionRegistry final : public AgentSessions {
     absl::Time misbehaved_at = absl::InfinitePast();
   };
 
-  // The time over which all nodes should spread their reconnections.
-  absl::Duration ReconnectSpread() const;
   absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,
                           const AgentSession& session, const std::string& boot_id);
   // Listeners receive the events of one node in order: one of these locks is held around each call
@@ -138,7 +127,9 @@ class SessionRegistry final : public AgentSessions {
   absl::node_hash_map<std::string, NodeEntry> nodes_ ABSL_GUARDED_BY(mutex_);  // by uuid
   size_t connected_ ABSL_GUARDED_BY(mutex_) = 0;  // nodes with a session
   absl::Time begun_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  size_t known_nodes_ ABSL_GUARDED_BY(mutex_) = 0;  // in the store when the registry started
+  // The most nodes there have been: in the store at the start, connected since. Never falls,
+  // because a session keeps to the interval of heartbeats that its Welcome told it.
+  size_t fleet_size_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

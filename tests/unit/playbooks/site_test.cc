@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Storage servers come first: the others mount what they serve.
-constexpr size_t kLoginPlay = 2;
+constexpr size_t kLoginPlay = 1;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
