@@ -114,9 +114,10 @@ class Enrollment {
   // any more, or it shows a certificate after a later one of its node was used, which means that a
   // key was copied (see key_line.h). Then the node is locked, all of its certificates are denied,
   // and the audit log names both sides. True: the certificate is behind the authority, and the node
-  // has to renew it.
-  absl::StatusOr<bool> UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
-                              const Actor& actor);
+  // has to renew it. `serial` is that of `shown_pem`, which is parsed only when there is news in
+  // it: thousands connect at once after a restart.
+  absl::StatusOr<bool> UseKey(absl::string_view node_uuid, absl::string_view serial,
+                              absl::string_view shown_pem, const Actor& actor);
   // As UseKey(), for a call beside the session, which may still be on the old connection when the
   // new certificate is used: then it only returns Unavailable.
   absl::Status CheckKey(absl::string_view node_uuid, absl::string_view serial);

@@ -46,12 +46,11 @@ absl::Status Enrollment::CheckKey(absl::string_view node_uuid, absl::string_view
   return absl::UnavailableError("this certificate was renewed; connect with the new one");
 }
 
-absl::StatusOr<bool> Enrollment::UseKey(absl::string_view node_uuid, absl::string_view shown_pem,
-                                        const Actor& actor) {
-  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(shown_pem));
-  // There is nearly always nothing to write, and thousands connect at once after a restart.
-  ASSIGN_OR_RETURN(const Shown shown, Judge(node_uuid, certificate.serial));
+absl::StatusOr<bool> Enrollment::UseKey(absl::string_view node_uuid, absl::string_view serial,
+                                        absl::string_view shown_pem, const Actor& actor) {
+  ASSIGN_OR_RETURN(const Shown shown, Judge(node_uuid, serial));
   if (shown.use == KeyUse::kKnown) return shown.is_behind;
+  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(shown_pem));
   std::vector<Denied> denied;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
     return UseKeyIn(txn, node_uuid, certificate, ca_.MayAdopt(shown_pem), actor, clock_.Now(),

@@ -64,6 +64,9 @@ struct CompileOptions {
   std::vector<std::string> tags;  // empty: all
   bool check_only = false;
   bool want_diff = false;
+  // True: roles whose `when` is false are in the plan, with all of their tasks as skipped steps, so
+  // that they can be explained.
+  bool keep_left_out_roles = false;
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
   // The claims of the run's earlier plays on the nodes. nullptr: each play stands alone.
   std::shared_ptr<RunOwners> owners = nullptr;

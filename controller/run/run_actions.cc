@@ -185,16 +185,19 @@ absl::Status RunEngine::TakePlans(ActiveRun& run, PlanBatch batch, RunActions& m
   RETURN_IF_ERROR(batch.status);
   std::vector<std::string> names;
   std::map<std::string, absl::Status> errors;
+  std::set<std::string> idle;
   for (FinishedPlan& plan : batch.plans) {
     names.push_back(plan.node);
     if (!plan.steps_digest.empty()) run.state.SetStepsDigest(plan.node, plan.steps_digest);
-    if (plan.error.ok()) {
-      run.plans[plan.node] = std::move(plan.message);
-    } else {
+    if (!plan.error.ok()) {
       errors[plan.node] = std::move(plan.error);
+    } else if (plan.message == nullptr) {
+      idle.insert(plan.node);
+    } else {
+      run.plans[plan.node] = std::move(plan.message);
     }
   }
-  more = run.state.Compiled(names, errors);
+  more = run.state.Compiled(names, errors, idle);
   return absl::OkStatus();
 }
 

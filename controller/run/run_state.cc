@@ -204,7 +204,8 @@ std::vector<std::string> RunState::PlanTargets() const {
 }
 
 RunActions RunState::Compiled(const std::vector<std::string>& names,
-                              const std::map<std::string, absl::Status>& errors) {
+                              const std::map<std::string, absl::Status>& errors,
+                              const std::set<std::string>& idle) {
   RunActions actions;
   for (const std::string& name : names) {
     const auto found = by_name_.find(name);
@@ -216,6 +217,10 @@ RunActions RunState::Compiled(const std::vector<std::string>& names,
       Leave(node, NodePhase::kFailed,
             absl::string_view(error->second.message().data(), error->second.message().size()),
             actions);
+      continue;
+    }
+    if (idle.count(name) > 0) {
+      Leave(node, NodePhase::kDone, "", actions);
       continue;
     }
     node.plan_ready = true;

@@ -126,10 +126,11 @@ class RunState {
   RunActions OnFacts(absl::string_view uuid);
   // The node's facts were refused: it fails, and the others continue with the facts that are known.
   RunActions OnFactsRefused(absl::string_view uuid, absl::string_view why);
-  // `names` have been compiled: those in `errors` have no plan, the others do. Called until all
-  // PlanTargets() have been.
+  // `names` have been compiled: those in `errors` have no plan, those in `idle` nothing to do, the
+  // others have a plan. Called until all PlanTargets() have been.
   RunActions Compiled(const std::vector<std::string>& names,
-                      const std::map<std::string, absl::Status>& errors);
+                      const std::map<std::string, absl::Status>& errors,
+                      const std::set<std::string>& idle = {});
   RunActions OnConnected(absl::string_view uuid, absl::string_view boot_id);
   RunActions OnDisconnected(absl::string_view uuid, absl::Time now);
   RunActions OnReceipt(absl::string_view uuid, uint32_t play, bool accepted,

@@ -39,8 +39,8 @@ AgentSessionService::AgentSessionService(SessionRegistry& registry, OpenCalls& c
 AgentSession::Reactor* AgentSessionService::Connect(grpc::CallbackServerContext* context) {
   const absl::StatusOr<Caller> node = NodeOf(*context);
   if (!node.ok()) return AgentSession::Refuse(node.status());
-  const absl::StatusOr<bool> is_behind =
-      enrollment_.UseKey(node->identity.name, node->certificate_pem, node->ToActor());
+  const absl::StatusOr<bool> is_behind = enrollment_.UseKey(
+      node->identity.name, node->identity.serial, node->certificate_pem, node->ToActor());
   if (!is_behind.ok()) return AgentSession::Refuse(is_behind.status());
   return AgentSession::Begin(registry_, calls_, context, node->identity, *is_behind);
 }

@@ -12,6 +12,7 @@
 #include "common/base/text/hostlist.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/inventory/inventory.h"
+#include "controller/playbook/compile/left_out_roles.h"
 #include "controller/playbook/compile/node_stack.h"
 #include "controller/playbook/compile/owners.h"
 #include "controller/playbook/compile/plan_builder.h"
@@ -34,11 +35,10 @@ bool AnyOf(const std::set<std::string>& tags, const std::vector<std::string>& wa
                      [&](const std::string& tag) { return tags.count(tag) > 0; });
 }
 
-// The roles of which the tags leave something. A role that is left out passes its own needs on to
-// the roles that need it.
+// The roles of which the tags leave something.
 std::vector<ChosenRole> Choose(const Play& play, const std::vector<std::string>& tags) {
   std::vector<ChosenRole> chosen;
-  std::map<std::string, const RoleUse*> left_out;
+  playbook::LeftOutRoles left_out;
   for (const RoleUse& use : play.roles) {
     const bool all = tags.empty() || AnyOf(play.tags, tags) || AnyOf(use.tags, tags);
     ChosenRole role;
@@ -49,24 +49,10 @@ std::vector<ChosenRole> Choose(const Play& play, const std::vector<std::string>&
     if (all || !role.tasks.empty()) {
       chosen.push_back(std::move(role));
     } else {
-      left_out.emplace(use.role->name, &use);
+      left_out.Add(use.role->name, use.needs);
     }
   }
-  for (ChosenRole& role : chosen) {
-    std::vector<std::string> open(role.use->needs.rbegin(), role.use->needs.rend());
-    std::set<std::string> seen;
-    while (!open.empty()) {
-      const std::string need = open.back();
-      open.pop_back();
-      if (!seen.insert(need).second) continue;
-      const auto out = left_out.find(need);
-      if (out == left_out.end()) {
-        role.needs.push_back(need);
-      } else {
-        open.insert(open.end(), out->second->needs.rbegin(), out->second->needs.rend());
-      }
-    }
-  }
+  for (ChosenRole& role : chosen) role.needs = left_out.Bridge(role.use->needs);
   return chosen;
 }
 
@@ -200,9 +186,9 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
     playbook::NodeScope scope(shared, *node);
     out.error = playbook::TakeStack(*playbook.stacks, scope);
     if (out.error.ok()) {
-      playbook::PlanBuilder builder(scope, cache, &out);
+      playbook::PlanBuilder builder(scope, cache, options.keep_left_out_roles, &out);
       for (const ChosenRole& role : roles) builder.AddRole(role);
-      out.error = builder.status();
+      out.error = builder.Finish();
     }
     if (out.error.ok()) out.error = owners.Take(*out.plan);
     if (!out.error.ok()) {

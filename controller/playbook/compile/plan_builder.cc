@@ -54,8 +54,9 @@ std::vector<std::string> KeysOf(const std::map<std::string, T, std::less<>>& map
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(NodeScope& node, ContentCache& cache, NodePlan* out)
-    : node_(node), cache_(cache), out_(out) {}
+PlanBuilder::PlanBuilder(NodeScope& node, ContentCache& cache, bool keep_left_out_roles,
+                         NodePlan* out)
+    : node_(node), cache_(cache), keep_left_out_roles_(keep_left_out_roles), out_(out) {}
 
 bool PlanBuilder::Add(const absl::Status& status) {
   if (status.ok()) return true;
@@ -75,22 +76,25 @@ std::string PlanBuilder::UniqueId(const std::string& id) {
 
 void PlanBuilder::AddRole(const ChosenRole& chosen) {
   role_ = chosen.use->role.get();
-  v1::RolePlan* plan = out_->plan->add_roles();
-  plan->set_name(role_->name);
-  for (const std::string& need : chosen.needs) plan->add_needs(need);
-  for (const Task& handler : role_->handlers) {
-    ids_.emplace(HandlerId(*role_, handler.name_text), 1);
-  }
-
   node_.play().ReadAs(role_->name);
   RoleScope scope(node_, *role_);
   const absl::StatusOr<std::string> no = FirstFalse(chosen.use->when, scope.scope());
   if (!Add(no.status())) return;
+  if (!no->empty() && !keep_left_out_roles_) {
+    left_out_.Add(role_->name, chosen.needs);
+    return;
+  }
+  v1::RolePlan* plan = out_->plan->add_roles();
+  plan->set_name(role_->name);
+  for (const std::string& need : chosen.needs) plan->add_needs(need);
   if (!no->empty()) {
     for (const Task* task : chosen.tasks) {
       if (!task->assertion.has_value()) AddSkipped(*task, SkipReason(*no), plan);
     }
     return;
+  }
+  for (const Task& handler : role_->handlers) {
+    ids_.emplace(HandlerId(*role_, handler.name_text), 1);
   }
   for (const Task* task : chosen.tasks) {
     if (!AddTask(*task, scope, plan)) return;
@@ -101,6 +105,17 @@ void PlanBuilder::AddRole(const ChosenRole& chosen) {
     }
   }
   AddHandlers(*role_, scope, plan);
+}
+
+absl::Status PlanBuilder::Finish() {
+  if (!left_out_.empty()) {
+    for (v1::RolePlan& role : *out_->plan->mutable_roles()) {
+      const std::vector<std::string> needs =
+          left_out_.Bridge({role.needs().begin(), role.needs().end()});
+      role.mutable_needs()->Assign(needs.begin(), needs.end());
+    }
+  }
+  return errors_.ToStatus();
 }
 
 bool PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role) {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "controller/playbook/compile/left_out_roles.h"
 #include "controller/playbook/compile/scopes.h"
 #include "controller/playbook/compiler.h"
 #include "controller/playbook/errors.h"
@@ -38,11 +39,13 @@ struct ChosenRole {
 class PlanBuilder {
  public:
   // All references must outlive the builder.
-  PlanBuilder(NodeScope& node, ContentCache& cache, NodePlan* out);
+  // `keep_left_out_roles`: see CompileOptions.
+  PlanBuilder(NodeScope& node, ContentCache& cache, bool keep_left_out_roles, NodePlan* out);
 
+  // Leaves the role out if its `when` is false on the node.
   void AddRole(const ChosenRole& chosen);
-  // The errors so far.
-  absl::Status status() const { return errors_.ToStatus(); }
+  // After the last role. All errors of all roles.
+  absl::Status Finish();
 
  private:
   // Whether the rest of the role is compiled: what follows a broken assertion would only err for
@@ -81,8 +84,10 @@ class PlanBuilder {
 
   NodeScope& node_;
   ContentCache& cache_;
+  const bool keep_left_out_roles_;
   NodePlan* const out_;
   const Role* role_ = nullptr;  // the one being added
+  LeftOutRoles left_out_;
   ErrorList errors_;
   std::map<std::string, size_t> ids_;  // with how often each was asked for
   size_t steps_ = 0;

@@ -96,6 +96,7 @@ class PlayExplainer {
                        std::vector<std::string>& known) {
     CompileOptions options;
     options.extra_vars = input_.extra_vars;
+    options.keep_left_out_roles = true;
     std::vector<NodePlan> plans = CompilePlay(playbook_, index_, input_.inventory, input_.facts,
                                               {input_.node}, options, secrets_);
     RETURN_IF_ERROR(plans.at(0).error);

@@ -90,7 +90,7 @@ class Compilation {
                            record->second.sequence, with_.clock.Now() + kPlanLifetime},
                           plan, compiled.blobs);
     }
-    if (!status.ok()) {
+    if (!status.ok() || plan.roles().empty()) {
       records_.erase(record);
       return status;
     }

@@ -33,7 +33,8 @@ struct FinishedPlan {
   std::string node;
   absl::Status error;                          // the reason why there is no plan
   std::string steps_digest;                    // for checks and held runs, see NodeRecap
-  std::shared_ptr<const std::string> message;  // a serialized v1::ControllerMessage
+  // A serialized v1::ControllerMessage; nullptr without an error: the node has nothing to do.
+  std::shared_ptr<const std::string> message;
 };
 
 // Some of the nodes of a PlayWork.

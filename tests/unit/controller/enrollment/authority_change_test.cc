@@ -33,7 +33,8 @@ class AuthorityChangeTest : public EnrollmentFixture {
     NodeRecord node = Node(machines_[machine].node_uuid);
     node.last_seen_at = clock_.Now();
     EXPECT_OK(store_->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
-    return enrollment_->UseKey(machines_[machine].node_uuid, certificates_[machine], kNode);
+    return enrollment_->UseKey(machines_[machine].node_uuid, Serial(certificates_[machine]),
+                               certificates_[machine], kNode);
   }
   void Renew(size_t machine) {
     clock_.Advance(absl::Minutes(1));
@@ -89,7 +90,7 @@ TEST_F(AuthorityChangeTest, ForgottenCertificateOfTheEarlierAuthorityIsNotAdopte
                                  .pem;
   ChangeAuthority();
   const auto refused = StatusIs(absl::StatusCode::kPermissionDenied, Said());
-  EXPECT_THAT(enrollment_->UseKey(machines_[0].node_uuid, forged, kNode), refused);
+  EXPECT_THAT(enrollment_->UseKey(machines_[0].node_uuid, Serial(forged), forged, kNode), refused);
   EXPECT_THAT(enrollment_->Renew(machines_[0].node_uuid, forged,
                                  pki::MakeKeyAndCsr("y").value().csr_pem, kNode),
               refused);

@@ -23,7 +23,7 @@ class NodeKeysTest : public EnrollmentFixture {
     return {"node:" + machine_.node_uuid, absl::StrCat("ipv4:", address, ":4000")};
   }
   absl::Status Use(const std::string& pem, const std::string& address) {
-    return enrollment_->UseKey(machine_.node_uuid, pem, From(address)).status();
+    return enrollment_->UseKey(machine_.node_uuid, Serial(pem), pem, From(address)).status();
   }
   absl::StatusOr<std::string> Renew(const std::string& pem, const std::string& address) {
     clock_.Advance(absl::Hours(1));
@@ -94,7 +94,8 @@ TEST_F(NodeKeysTest, ThiefWhoRenewsACopiedKeyIsNoticedWhenTheNodeComesBack) {
   const JoinRequest anew = Machine(Token("c001"), "c001");
   const auto fresh = enrollment_->Join(anew);
   ASSERT_OK(fresh);
-  EXPECT_OK(enrollment_->UseKey(anew.node_uuid, fresh->certificate_pem, From(kHonest)));
+  EXPECT_OK(enrollment_->UseKey(anew.node_uuid, Serial(fresh->certificate_pem),
+                                fresh->certificate_pem, From(kHonest)));
 }
 
 TEST_F(NodeKeysTest, ThiefWithAKeyThatTheNodeHasRenewedIsNoticed) {
@@ -146,7 +147,7 @@ TEST_F(NodeKeysTest, CertificateOfNoMemberIsNotTakenIn) {
   const std::string stranger = NewUuid();
   const auto issued = ca_->IssueNode(machine_.csr_pem, stranger, "c009", clock_.Now());
   ASSERT_OK(issued);
-  EXPECT_THAT(enrollment_->UseKey(stranger, issued->pem, From(kThief)),
+  EXPECT_THAT(enrollment_->UseKey(stranger, Serial(issued->pem), issued->pem, From(kThief)),
               StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 

@@ -113,6 +113,17 @@ TEST_F(RunStateTest, PlayWithoutNodesLeftIsPassedOver) {
   EXPECT_THAT(Words(only.StartPlay(1, Links({"a"}), false, now_)), ElementsAre("end"));
 }
 
+TEST_F(RunStateTest, NodeWithNothingToDoIsDoneWithoutAPlan) {
+  state_.StartPlay(0, Links({"a"}), false, now_);
+  state_.FactsAsked({}, now_);
+  EXPECT_THAT(Words(state_.Compiled({"a"}, {}, {"a"})), ElementsAre("finished a"));
+  EXPECT_EQ(Phase("a"), NodePhase::kDone);
+  EXPECT_THAT(state_.PlanTargets(), ElementsAre("b"));
+  EXPECT_THAT(Words(state_.OnConnected("ua", "boot")), IsEmpty());
+  EXPECT_THAT(Words(state_.Compiled({"b"}, {}, {"b"})), ElementsAre("finished b", "next"));
+  EXPECT_EQ(state_.FindByName("a")->message, "");
+}
+
 TEST_F(RunStateTest, CompileErrorFailsOneNodeAlone) {
   state_.StartPlay(0, Links({"a", "b"}), false, now_);
   state_.FactsAsked({}, now_);

@@ -78,7 +78,7 @@ TEST_F(CompileTest, AnAssertionRefusesTheNodesForWhichItDoesNotHold) {
   options.extra_vars = {{"wanted", "x"}};
   site["playbooks/site.yaml"] =
       "- play: p\n  hosts: all\n  roles: [{role: r, when: level == 'x'}]\n";
-  EXPECT_THAT(StepIds(Compile().roles(0)), ElementsAre("r/a"));
+  EXPECT_THAT(Compile().roles(), IsEmpty());
 }
 
 TEST_F(CompileTest, NotifiesHandlersById) {
@@ -198,14 +198,30 @@ TEST_F(CompileTest, SkipsTasksWithTheReason) {
   EXPECT_EQ(role.steps(1).skip_reason(), "when: node.name == 'c009' is false");
 }
 
-TEST_F(CompileTest, ASkippedRoleSkipsAllItsSteps) {
+TEST_F(CompileTest, ARoleThatIsOffIsNotInThePlan) {
   SetTasks("- {name: a, package: {name: \"{{ undefined_here }}\"}}\n",
            "- {name: h, command: {argv: [sync]}}\n");
   site["playbooks/site.yaml"] =
       "- play: p\n  hosts: all\n  roles: [{role: r, when: facts.gpus | length > 3}]\n";
+  EXPECT_THAT(Compile().roles(), IsEmpty());
+  options.keep_left_out_roles = true;
   const v1::RolePlan role = Compile().roles(0);
   EXPECT_EQ(role.steps(0).skip_reason(), "when: facts.gpus | length > 3 is false");
   EXPECT_THAT(role.handlers(), IsEmpty());
+}
+
+TEST_F(CompileTest, ARoleThatIsOffPassesItsNeedsOn) {
+  for (const char* role : {"first", "off", "last"}) {
+    site[absl::StrCat("playbooks/roles/", role, "/tasks/main.yaml")] =
+        absl::StrCat("- {name: a, directory: {path: /srv/", role, "}}\n");
+  }
+  site["playbooks/site.yaml"] =
+      "- play: p\n  hosts: all\n  roles:\n    - first\n"
+      "    - {role: off, needs: [first], when: false}\n    - {role: last, needs: [off]}\n";
+  const v1::Plan plan = Compile();
+  ASSERT_EQ(plan.roles_size(), 2);
+  EXPECT_EQ(plan.roles(1).name(), "last");
+  EXPECT_THAT(plan.roles(1).needs(), ElementsAre("first"));
 }
 
 TEST_F(CompileTest, LoopsMakeAStepAnItem) {
