@@ -119,9 +119,11 @@ TEST_F(ContainerImageTest, AnArchiveOfAnotherDigestIsNotImported) {
 
 TEST_F(ContainerImageTest, AnArchiveThatAUserCanChangeIsRefused) {
   const std::string step = Loaded("an archive");
-  node_.files.AddFile(Archive(), "an archive", 0644, 1000);
-  EXPECT_THAT(Make(step)->Apply(observer_),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("only root can change")));
+  for (const auto& [mode, uid] : {std::pair(0644, 1000), std::pair(0664, 0), std::pair(0646, 0)}) {
+    node_.files.AddFile(Archive(), "an archive", mode, uid);
+    EXPECT_THAT(Make(step)->Apply(observer_),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("only root can change")));
+  }
   EXPECT_EQ(loads_, 0);
 }
 
