@@ -236,6 +236,12 @@ TEST_F(ContainerImageTest, EnrootsImageIsAFileOfRoots) {
            "state: PRESENCE_ABSENT"));
 }
 
+TEST_F(ContainerImageTest, EnrootsImageNeedsItsFolder) {
+  const auto image =
+      Make(Step("runtime: CONTAINER_RUNTIME_ENROOT path: '/nowhere/at/all/tool.sqsh' " + Pinned()));
+  EXPECT_THAT(image->Apply(observer_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
 TEST_F(ContainerImageTest, OnlyPinnedImagesAndKnownRuntimes) {
   for (const char* spec : {
            "runtime: CONTAINER_RUNTIME_PODMAN image: 'docker.io/library/debian:12'",
