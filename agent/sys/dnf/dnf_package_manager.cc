@@ -236,6 +236,10 @@ absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
       if (!absl::c_linear_search(status.available, package.version))
         status.available.push_back(package.version);
     }
+    // What is newer than every offer stays.
+    if (!status.candidate.empty() && !installed.empty() &&
+        CompareRpmVersions(installed.front().version, status.candidate) > 0)
+      status.candidate = installed.front().version;
     std::stable_sort(
         status.available.begin(), status.available.end(),
         [](const std::string& a, const std::string& b) { return CompareRpmVersions(a, b) > 0; });
