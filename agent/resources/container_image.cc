@@ -27,6 +27,7 @@ namespace muster::agent {
 namespace {
 
 constexpr char kStoredImageRecords[] = "container_image";
+constexpr uint32_t kOthersMayWrite = 022;
 
 // The runtimes that keep images in a storage of their own, under names.
 struct StorageRuntime {
@@ -189,11 +190,12 @@ class StoredImage final : public Resource {
                        " is; keep archives of images in folders of root's"));
     ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, context_.files.Stat(spec_.archive()));
     if (!stat.has_value()) return MissingArchive();
-    if (stat->type != sys::FileType::kRegular || stat->uid != 0)
+    if (stat->type != sys::FileType::kRegular || stat->uid != 0 ||
+        (stat->mode & kOthersMayWrite) != 0)
       return absl::PermissionDeniedError(
           absl::StrCat(spec_.archive(),
-                       " is not a file of root's; keep archives of images so that "
-                       "only root can change them"));
+                       " is not a file that only root can change; make root its owner, and "
+                       "let neither group nor others write to it"));
     observer.OnActivity(absl::StrCat("reading ", spec_.archive()), std::nullopt);
     ASSIGN_OR_RETURN(const std::string digest, sys::Sha256OfFile(spec_.archive()));
     if (digest != spec_.sha256())

@@ -58,6 +58,7 @@ class EnrootImage final : public Resource {
       RETURN_IF_ERROR(context_.files.Remove(spec_.path(), /*recursive=*/false));
       return context_.records.Remove(kEnrootImageRecords, spec_.path());
     }
+    RETURN_IF_ERROR(CheckFolderOf(spec_.path(), context_.files));
     // Enroot writes and removes files there as root.
     ASSIGN_OR_RETURN(const std::string foreign, context_.files.ForeignFolder(spec_.path()));
     if (!foreign.empty())

@@ -1,5 +1,6 @@
 #include "agent/resources/makers.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +24,9 @@ constexpr char kRootAccount[] = "root";
 constexpr char kSlurmConf[] = "/etc/slurm/slurm.conf";
 // Ten thousand users in a few accounts each.
 constexpr size_t kMaxListing = size_t{32} << 20;
+// slurmctld takes in each command by itself, most of a second for one, more while it is busy.
+constexpr absl::Duration kBatchTimeout = absl::Minutes(10);
+constexpr absl::Duration kCommandTimeout = absl::Seconds(3);
 
 // Its record holds every entry that it has ever made and not removed.
 class SlurmAccountSet final : public Resource {
@@ -83,8 +87,10 @@ class SlurmAccountSet final : public Resource {
   }
 
   absl::Status RunBatch(const std::string& batch, ApplyObserver& observer) {
+    const auto commands = std::count(batch.begin(), batch.end(), '\n');
     const sys::ProcessSpec process{.argv = {"sacctmgr", "--immediate"},
                                    .input = batch,
+                                   .timeout = kBatchTimeout + commands * kCommandTimeout,
                                    .max_output = kMaxListing,
                                    .on_line = [&observer](absl::string_view line) {
                                      observer.OnOutput(absl::StrCat(line, "\n"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -29,30 +30,35 @@ std::string UserEntry(absl::string_view name, absl::string_view account) {
   return absl::StrCat("user ", name, " ", account);
 }
 
-// Commands in the order of their first name; equal ones of several names are one.
+// Commands in the order of their first name; equal ones of several names are one, within a section.
 class Commands {
  public:
   void Add(const std::string& before, const std::string& name, const std::string& after) {
-    auto& names = names_[{before, after}];
-    if (names.empty()) order_.push_back({before, after});
+    const Form form = {section_, before, after};
+    auto& names = names_[form];
+    if (names.empty()) order_.push_back(form);
     names.push_back(name);
   }
+  // What is added from now on follows all that is there.
+  void NewSection() { ++section_; }
   std::string Text() const {
     std::string text;
-    for (const auto& form : order_) {
+    for (const Form& form : order_) {
+      const auto& [section, before, after] = form;
       const std::vector<std::string>& names = names_.find(form)->second;
       for (size_t i = 0; i < names.size(); i += kNamesACommand) {
         const auto begin = names.begin() + static_cast<std::ptrdiff_t>(i);
         const auto end =
             names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), i + kNamesACommand));
-        absl::StrAppend(&text, form.first, absl::StrJoin(begin, end, ","), form.second, "\n");
+        absl::StrAppend(&text, before, absl::StrJoin(begin, end, ","), after, "\n");
       }
     }
     return text;
   }
 
  private:
-  using Form = std::pair<std::string, std::string>;
+  using Form = std::tuple<int, std::string, std::string>;
+  int section_ = 0;
   std::map<Form, std::vector<std::string>> names_;
   std::vector<Form> order_;
 };
@@ -71,10 +77,12 @@ class Planner {
     ASSIGN_OR_RETURN(const std::vector<std::string> accounts, ParentsFirst());
     for (const auto& [name, limits] : wanted_.qos) PlanQos(name, limits);
     for (const std::string& name : accounts) PlanAccount(name, wanted_.accounts.at(name));
-    // A user's first account becomes the default.
-    for (const bool to_default : {true, false})
+    // A user's first account becomes the default, so nobody's second one may come before it.
+    for (const bool to_default : {true, false}) {
       for (const auto& [name, user] : wanted_.users) PlanUser(name, user, to_default);
-    for (const auto& [name, user] : wanted_.users) PlanDefault(name, user);
+      main_.NewSection();
+    }
+    for (const auto& [name, user] : wanted_.users) PlanDefault(name, user.default_account);
     PlanRemovedUsers();
     RETURN_IF_ERROR(PlanRemovedAccounts());
     PlanRemovedQos();
@@ -283,15 +291,13 @@ class Planner {
     }
   }
 
-  void PlanDefault(const std::string& name, const SlurmUser& user) {
+  void PlanDefault(const std::string& name, const std::string& account) {
     const auto there = found_.users.find(name);
-    if (there == found_.users.end() || there->second.default_account == user.default_account)
-      return;
+    if (there == found_.users.end() || there->second.default_account == account) return;
     main_.Add("modify user where name=", name,
-              absl::StrCat(on_cluster_, " set DefaultAccount=", user.default_account));
+              absl::StrCat(on_cluster_, " set DefaultAccount=", account));
     Note({"user", "default account",
-          there->second.default_account.empty() ? "none" : there->second.default_account,
-          user.default_account},
+          there->second.default_account.empty() ? "none" : there->second.default_account, account},
          name);
   }
 
@@ -307,25 +313,59 @@ class Planner {
     return user != wanted_.users.end() && user->second.accounts.count(words[2]) > 0;
   }
 
+  // The accounts that he leaves. sacctmgr would remove his limits in partitions of an account
+  // together with it, and cannot spare them: then he stays there, and the record forgets him.
+  std::vector<std::string> Leaves(const std::string& name, const SlurmUser& user) const {
+    std::vector<std::string> gone;
+    for (const auto& [account, limits] : user.accounts)
+      if (Goes(UserEntry(name, account)) && user.partitions.count(account) == 0)
+        gone.push_back(account);
+    return gone;
+  }
+
+  // An account of his that stays, best one without a partition; "": none.
+  static std::string StaysIn(const SlurmUser& user, const std::vector<std::string>& gone) {
+    for (const auto& [account, limits] : user.accounts)
+      if (std::find(gone.begin(), gone.end(), account) == gone.end()) return account;
+    return user.partitions.empty() ? "" : user.partitions.begin()->first;
+  }
+
+  // slurmdbd refuses to remove the default account of a user who has others: another becomes the
+  // default before, or it is removed after the others.
   void PlanRemovedUsers() {
     for (const auto& [name, user] : found_.users) {
-      size_t left = wanted_.users.count(name) > 0 ? 1 : 0;
-      std::vector<std::string> gone;
-      for (const auto& [account, limits] : user.accounts) {
-        const bool goes = Goes(UserEntry(name, account));
-        if (goes) gone.push_back(account);
-        if (!goes) ++left;
-      }
+      const std::vector<std::string> gone = Leaves(name, user);
+      const std::string stays = StaysIn(user, gone);
+      // Those who are wanted have the default that is wanted.
+      if (wanted_.users.count(name) == 0 && !stays.empty() &&
+          std::find(gone.begin(), gone.end(), user.default_account) != gone.end())
+        PlanDefault(name, stays);
       for (const std::string& account : gone)
         Note({"user", absl::StrCat("in ", account), "present", kAbsent}, name);
-      // With the last of his accounts the user himself goes.
-      if (left == 0 && !gone.empty() && found_.users_elsewhere.count(name) == 0) {
-        main_.Add("delete user where name=", name, "");
-        continue;
-      }
-      for (const std::string& account : gone)
-        main_.Add("delete user where name=", name, absl::StrCat(" account=", account, on_cluster_));
+      for (const auto& [account, partitions] : user.partitions)
+        if (user.accounts.count(account) > 0 && Goes(UserEntry(name, account)))
+          Note({"user", absl::StrCat("in ", account), "present",
+                absl::StrCat("kept: has limits by hand in partition ",
+                             absl::StrJoin(partitions, ","))},
+               name);
     }
+    for (const bool is_default : {false, true}) {
+      main_.NewSection();
+      for (const auto& [name, user] : found_.users) PlanLeaving(name, user, is_default);
+    }
+  }
+
+  void PlanLeaving(const std::string& name, const SlurmUser& user, bool is_default) {
+    const std::vector<std::string> gone = Leaves(name, user);
+    // With the last of his accounts the user himself goes.
+    if (!gone.empty() && StaysIn(user, gone).empty() && wanted_.users.count(name) == 0 &&
+        found_.users_elsewhere.count(name) == 0) {
+      if (is_default) main_.Add("delete user where name=", name, "");
+      return;
+    }
+    for (const std::string& account : gone)
+      if ((account == user.default_account) == is_default)
+        main_.Add("delete user where name=", name, absl::StrCat(" account=", account, on_cluster_));
   }
 
   // How many accounts are above it on the cluster.
@@ -348,6 +388,11 @@ class Planner {
       for (const auto& [account, limits] : user.accounts)
         if (Goes(AccountEntry(account)) && !Goes(UserEntry(name, account)))
           kept.push_back(absl::StrCat("user ", name, " in ", account));
+    for (const auto& [name, user] : found_.users)
+      for (const auto& [account, partitions] : user.partitions)
+        if (Goes(AccountEntry(account)))
+          kept.push_back(absl::StrCat("user ", name, " in ", account, ", partition ",
+                                      absl::StrJoin(partitions, ",")));
     for (const auto& [name, account] : found_.accounts) {
       const auto wish = wanted_.accounts.find(name);
       const std::string& parent =

@@ -86,6 +86,8 @@ absl::StatusOr<SlurmAccounting> ParseAccounting(const AccountingListing& listing
           one.limits = LimitsIn(LimitHolder::kAccount, fields, 5);
         } else if (fields[3].empty()) {
           found.users[user].accounts[account] = LimitsIn(LimitHolder::kUser, fields, 5);
+        } else {
+          found.users[user].partitions[account].emplace(fields[3]);
         }
       }));
   if (found.accounts.empty())

@@ -25,6 +25,8 @@ struct SlurmAccount {
 struct SlurmUser {
   std::string default_account;
   std::map<std::string, SlurmLimits> accounts;  // his limits in each
+  // The partitions in which he has limits of their own, by account: an administrator's, never ours.
+  std::map<std::string, std::set<std::string>> partitions;
 };
 
 struct SlurmAccounting {
@@ -50,8 +52,7 @@ std::vector<std::string> AssociationsQuestion();
 std::vector<std::string> AccountsQuestion();
 std::vector<std::string> UsersQuestion();
 
-// Associations with a partition of their own are left out. FailedPrecondition: slurmdbd does not
-// know the cluster. Internal: a line in another form.
+// FailedPrecondition: slurmdbd does not know the cluster. Internal: a line in another form.
 absl::StatusOr<SlurmAccounting> ParseAccounting(const AccountingListing& listing,
                                                 absl::string_view cluster);
 

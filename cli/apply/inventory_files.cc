@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/apply/file_type.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
@@ -49,7 +50,9 @@ absl::StatusOr<Files> ReadInventoryFiles(const std::string& path) {
     const std::string name = it->path().filename().string();
     if (absl::StartsWith(name, ".") || (it.depth() == 0 && name == kHardware)) {
       it.disable_recursion_pending();
-    } else if (it->is_regular_file() && IsYaml(it->path())) {
+    } else if (IsYaml(it->path())) {
+      ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(it->path()));
+      if (type != fs::file_type::regular) continue;
       RETURN_IF_ERROR(
           add(it->path(), (folder.filename() / it->path().lexically_relative(folder)).string()));
     }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/apply/file_type.h"
 #include "cli/connection.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
@@ -41,7 +42,8 @@ absl::Status Collect(const fs::path& folder, const std::string& prefix,
     if (it.depth() > 16)
       return absl::InvalidArgumentError(absl::StrCat(
           it->path().string(), ": folders are nested too deeply; is there a link to a parent?"));
-    if (!it->is_regular_file()) continue;
+    ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(it->path()));
+    if (type != fs::file_type::regular) continue;
     auto content = files.Read(it->path().string(), kLargestSite);
     if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
     if (!content.ok() || (total += content->size()) > kLargestSite)
@@ -81,8 +83,10 @@ absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path) {
   std::error_code error;
   const fs::path named = fs::canonical(path, error);
   if (error) return absl::NotFoundError(absl::StrCat("site ", path, ": ", error.message()));
-  if (fs::is_regular_file(named)) return PackSite(path);
-  return PackFolder(fs::is_directory(named / "playbooks") ? named / "playbooks" : named);
+  ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(named));
+  if (type == fs::file_type::regular) return PackSite(path);
+  ASSIGN_OR_RETURN(const fs::file_type playbooks, TypeOf(named / "playbooks"));
+  return PackFolder(playbooks == fs::file_type::directory ? named / "playbooks" : named);
 }
 
 absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
@@ -90,7 +94,8 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
   const fs::path playbook = fs::canonical(playbook_path, error);
   if (error)
     return absl::NotFoundError(absl::StrCat("playbook ", playbook_path, ": ", error.message()));
-  if (!fs::is_regular_file(playbook))
+  ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(playbook));
+  if (type != fs::file_type::regular)
     return absl::InvalidArgumentError(absl::StrCat(
         playbook_path, " is not a file; specify a playbook, such as playbooks/site.yaml"));
   const fs::path folder = playbook.parent_path();

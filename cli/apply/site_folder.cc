@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/apply/file_type.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
@@ -25,22 +26,22 @@ absl::Status AddSiteFolder(const std::string& site, const std::string& folder,
   fs::directory_iterator it(path, error);
   for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (it->is_regular_file() && it->path().extension() == ".yaml" &&
-        !absl::StartsWith(name, ".")) {
-      names.push_back(name);
-    }
+    if (it->path().extension() != ".yaml" || absl::StartsWith(name, ".")) continue;
+    ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(it->path()));
+    if (type == fs::file_type::regular) names.push_back(name);
   }
   if (error) {
     return absl::NotFoundError(absl::StrCat(path.string(), ": ", error.message(),
                                             "; pass the folder that contains it with --site"));
   }
+  const fs::path absolute = fs::absolute(path, error);
+  if (error) return ErrnoStatus(error.value(), "finding the current folder");
   std::sort(names.begin(), names.end());
   sys::RealFileSystem file_system;
   size_t total = 0;
   for (const v1::InventoryFile& file : *files) total += file.content().size();
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(std::string text,
-                     file_system.Read(fs::absolute(path / name).string(), kLargestFiles));
+    ASSIGN_OR_RETURN(std::string text, file_system.Read((absolute / name).string(), kLargestFiles));
     total += text.size();
     if (total > kLargestFiles) {
       return absl::InvalidArgumentError(absl::StrCat(path.string(), " holds more than 8 MiB"));

@@ -11,7 +11,8 @@
 namespace muster::cli {
 
 // Adds the files *.yaml of `folder` ("inventory/hardware") in the site folder, in the order of
-// their names; all of `files` together may take 8 MiB. NotFound: there is no such folder.
+// their names; all of `files` together may take 8 MiB. NotFound: there is no such folder,
+// or it cannot be read.
 absl::Status AddSiteFolder(const std::string& site, const std::string& folder,
                            google::protobuf::RepeatedPtrField<v1::InventoryFile>* files);
 

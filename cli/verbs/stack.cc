@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/apply/file_type.h"
 #include "cli/apply/site_folder.h"
 #include "cli/connection.h"
 #include "cli/render/show.h"
@@ -34,7 +35,9 @@ absl::Status Ask(Context& context, const StackOptions& options,
                  grpc::Status (StackStub::*method)(grpc::ClientContext*, const Request&, Response*),
                  Request& request, Response& response) {
   RETURN_IF_ERROR(AddSiteFolder(options.site, kStackFolder, request.mutable_files()));
-  if (std::filesystem::is_directory(std::filesystem::path(options.site) / kModelFolder)) {
+  ASSIGN_OR_RETURN(const std::filesystem::file_type models,
+                   TypeOf(std::filesystem::path(options.site) / kModelFolder));
+  if (models == std::filesystem::file_type::directory) {
     RETURN_IF_ERROR(AddSiteFolder(options.site, kModelFolder, request.mutable_files()));
   }
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());

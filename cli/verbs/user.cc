@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "cli/apply/file_type.h"
 #include "cli/bootstrap/credentials.h"
 #include "cli/connection.h"
 #include "cli/render/output.h"
@@ -31,7 +32,8 @@ absl::StatusOr<int> CreateUser(Context& context, const CreateOptions& options) {
       std::filesystem::absolute(options.folder.empty() ? absl::StrCat("muster-", options.name)
                                                        : options.folder)
           .string();
-  if (std::filesystem::exists(folder))
+  ASSIGN_OR_RETURN(const std::filesystem::file_type type, TypeOf(folder));
+  if (type != std::filesystem::file_type::not_found)
     return absl::AlreadyExistsError(absl::StrCat(folder, " exists; pass a new folder with --out"));
   ASSIGN_OR_RETURN(const pki::KeyAndCsr key, pki::MakeKeyAndCsr(options.name));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());

@@ -26,6 +26,7 @@ absl::StatusOr<GpuModels> GpuModels::Read(const std::map<std::string, std::strin
   GpuModels models;
   Errors errors;
   for (const auto& [path, text] : files) {
+    if (!absl::EndsWith(path, ".yaml")) continue;
     const absl::StatusOr<yaml::Document> document = yaml::Document::Parse(path, text, kModelLimits);
     if (!errors.Add(document.status())) continue;
     const yaml::Node* const generation = document->root().Find("generation");

@@ -21,8 +21,8 @@ class GpuModels {
  public:
   GpuModels() = default;
 
-  // Reads `match` and `generation` of the files (path → text) for GPUs; the rest of them is the
-  // validations' business. InvalidArgument, with all errors: a file is not YAML, or names an
+  // Reads `match` and `generation` of the files *.yaml (path → text) for GPUs; the rest of them is
+  // the validations' business. InvalidArgument, with all errors: a file is not YAML, or names an
   // unknown generation.
   static absl::StatusOr<GpuModels> Read(const std::map<std::string, std::string>& files);
 

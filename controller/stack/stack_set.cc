@@ -40,6 +40,7 @@ absl::StatusOr<StackSet> StackSet::Read(const std::map<std::string, std::string>
     return absl::InvalidArgumentError(
         absl::StrCat(stacks.size(), " stacks; at most ", kMaxStacks, " are read"));
   }
+  std::map<std::string, std::string> path_of;  // by name
   for (const auto& [path, text] : stacks) {
     const absl::string_view name = absl::string_view(path).substr(path.rfind('/') + 1);
     if (name == "README.md") continue;
@@ -50,9 +51,13 @@ absl::StatusOr<StackSet> StackSet::Read(const std::map<std::string, std::string>
                        "'-', '_' and '.'")));
       continue;
     }
+    const std::string key(name.substr(0, name.size() - 5));
+    if (const auto [taken, is_new] = path_of.emplace(key, path); !is_new) {
+      errors.Add(absl::InvalidArgumentError(absl::StrCat(path, ": ", taken->second, " is a stack '",
+                                                         key, "', too; rename one of the files")));
+    }
     Stack stack = ReadStack(path, text, &errors);
     if (!errors.empty()) continue;
-    const std::string key = stack.name;
     set.values_[key] = std::make_shared<const nlohmann::ordered_json>(ToValue(stack));
     set.stacks_.emplace(key, std::move(stack));
   }

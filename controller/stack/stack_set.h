@@ -24,9 +24,9 @@ class StackSet {
  public:
   StackSet() = default;
 
-  // Reads the stacks (path → text, a README.md aside) and, where there are any, what the hardware
-  // files say about generations of GPUs. InvalidArgument, with all errors as JoinErrors() makes it:
-  // each with file:line:column, the line itself and the nearest known word.
+  // Reads the stacks (path → text, a README.md aside), whose names differ, and, where there are
+  // any, what the hardware files say about generations of GPUs. InvalidArgument, with all errors as
+  // JoinErrors() makes it: each with file:line:column, the line itself and the nearest known word.
   static absl::StatusOr<StackSet> Read(const std::map<std::string, std::string>& stacks,
                                        const std::map<std::string, std::string>& hardware);
 

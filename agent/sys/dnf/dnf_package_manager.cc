@@ -236,6 +236,10 @@ absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
       if (!absl::c_linear_search(status.available, package.version))
         status.available.push_back(package.version);
     }
+    // What is newer than every offer stays.
+    if (!status.candidate.empty() && !installed.empty() &&
+        CompareRpmVersions(installed.front().version, status.candidate) > 0)
+      status.candidate = installed.front().version;
     std::stable_sort(
         status.available.begin(), status.available.end(),
         [](const std::string& a, const std::string& b) { return CompareRpmVersions(a, b) > 0; });
@@ -488,21 +492,45 @@ absl::Status DnfPackageManager::MoveLocks(const Locks& locks,
   if (locks.path.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Database database, ReadDatabase());
   VersionLocks moved(locks.text);
-  for (const auto* names : {&transaction.remove, &transaction.release})
-    for (const std::string& name : *names)
-      for (const RpmPackage& package : database->Find(name)) moved.Release(package);
+  const std::vector<RpmPackage> installed = database->All();
+  for (const std::string& name : transaction.release)
+    for (const RpmPackage& package : database->Find(name)) moved.Release(package);
+  for (const std::string& name : transaction.remove)
+    for (const RpmPackage& package : database->Find(name)) moved.ReleaseOnly(package, installed);
   for (const std::string& item : transaction.install) {
     const std::string name = NameOf(item);
     if (name == item) continue;
     for (RpmPackage package : database->Find(name)) {
       if (!moved.Holds(package)) continue;
-      moved.Release(package);
+      moved.ReleaseOnly(package, installed);
       package.version = item.substr(name.size() + 1);
       moved.Hold(package);
     }
   }
   if (moved.Text() == VersionLocks(locks.text).Text()) return absl::OkStatus();
   return files_.WriteAtomically(locks.path, moved.Text(), {.mode = 0644});
+}
+
+absl::Status DnfPackageManager::RestoreLocks(const Locks& locks, const RpmDatabase& before) {
+  if (locks.path.empty()) return absl::OkStatus();
+  const VersionLocks old(locks.text);
+  VersionLocks restored(locks.text);
+  // A database that cannot be read is repaired before the next transaction.
+  if (const auto now = ReadDatabase(); now.ok()) {
+    for (const RpmPackage& package : before.All()) {
+      if (!old.Holds(package)) continue;
+      const std::vector<RpmPackage> present =
+          (*now)->Find(absl::StrCat(package.name, ".", package.arch));
+      const auto is_held = [&](const RpmPackage& one) { return restored.Holds(one); };
+      if (absl::c_all_of(present, is_held)) continue;
+      if ((*now)->FindNevra(package.Nevra()) == nullptr)
+        restored.ReleaseOnly(package, (*now)->All());
+      for (const RpmPackage& one : present)
+        if (!is_held(one)) restored.Hold(one);
+    }
+  }
+  const std::string text = restored.Text() == old.Text() ? locks.text : restored.Text();
+  return files_.WriteAtomically(locks.path, text, {.mode = 0644});
 }
 
 absl::Status DnfPackageManager::SettleLocks(const std::vector<std::string>& held,
@@ -548,8 +576,7 @@ absl::Status DnfPackageManager::Apply(const PackageTransaction& transaction,
   absl::Status installed = absl::OkStatus();
   if (!whole.install.empty() || !whole.remove.empty()) installed = Install(whole, observer);
   if (installed.ok()) return SettleLocks(held, transaction);
-  if (!locks.path.empty())
-    RETURN_IF_ERROR(files_.WriteAtomically(locks.path, locks.text, {.mode = 0644}));
+  RETURN_IF_ERROR(RestoreLocks(locks, *database));
   return installed;
 }
 

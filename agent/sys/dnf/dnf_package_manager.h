@@ -89,6 +89,10 @@ class DnfPackageManager final : public PackageManager {
   absl::Status CheckScripts(const sys::ProcessResult& result);
   // Changes the locks so that dnf sees the versions that the transaction names.
   absl::Status MoveLocks(const Locks& locks, const PackageTransaction& transaction);
+  // The list as it was before a transaction that failed. What it held and the transaction has
+  // replaced all the same is locked in its present version: dnf would not see it otherwise, and
+  // could not install it again.
+  absl::Status RestoreLocks(const Locks& locks, const RpmDatabase& before);
   // Locks what is held afterwards, in the versions that are installed now.
   absl::Status SettleLocks(const std::vector<std::string>& held,
                            const PackageTransaction& transaction);

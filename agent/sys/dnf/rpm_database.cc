@@ -63,6 +63,13 @@ std::vector<RpmPackage> RpmDatabase::Find(const std::string& name) const {
   return found;
 }
 
+std::vector<RpmPackage> RpmDatabase::All() const {
+  std::vector<RpmPackage> all;
+  std::transform(by_nevra_.begin(), by_nevra_.end(), std::back_inserter(all),
+                 [](const auto& row) { return row.second; });
+  return all;
+}
+
 const RpmPackage* RpmDatabase::FindNevra(const std::string& nevra) const {
   const auto it = by_nevra_.find(nevra);
   return it == by_nevra_.end() ? nullptr : &it->second;

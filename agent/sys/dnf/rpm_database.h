@@ -38,6 +38,8 @@ class RpmDatabase {
   // The installed packages of this name ("tool", "glibc.i686"), newest first. Several for
   // architectures side by side, kernels, and upgrades that were interrupted.
   std::vector<RpmPackage> Find(const std::string& name) const;
+  // Every installed package.
+  std::vector<RpmPackage> All() const;
   // nullptr: not installed.
   const RpmPackage* FindNevra(const std::string& nevra) const;
   // Whether a package is installed in two versions. It need not be a fault: kernels are.

@@ -80,6 +80,21 @@ void VersionLocks::Release(const RpmPackage& package) {
                lines_.end());
 }
 
+void VersionLocks::ReleaseOnly(const RpmPackage& package,
+                               const std::vector<RpmPackage>& installed) {
+  std::vector<std::string> gone;
+  std::copy_if(lines_.begin(), lines_.end(), std::back_inserter(gone),
+               [&](const std::string& line) { return LineHolds(line, package); });
+  Release(package);
+  for (const RpmPackage& other : installed) {
+    // A pattern knows no architecture: those of one name are held together.
+    if (other.name == package.name || Holds(other)) continue;
+    if (std::any_of(gone.begin(), gone.end(),
+                    [&](const std::string& line) { return LineHolds(line, other); }))
+      Hold(other);
+  }
+}
+
 void VersionLocks::Hold(const RpmPackage& package) {
   Release(package);
   // The plugin's own form.

@@ -27,6 +27,9 @@ class VersionLocks {
   // Removes the patterns that hold `package`. A pattern of others that covers more packages, such
   // as "*nvidia*580*", goes as a whole.
   void Release(const RpmPackage& package);
+  // The same for `package` alone: others of `installed` that the patterns hold stay held, each in
+  // its version.
+  void ReleaseOnly(const RpmPackage& package, const std::vector<RpmPackage>& installed);
 
   std::string Text() const;
 

@@ -145,9 +145,9 @@ bool PlanBuilder::CheckAssertion(const Task& task, const tmpl::Scope& names) {
   const absl::StatusOr<Value> message = task.assertion->message.Evaluate(names);
   if (!Add(message.status())) return false;
   // A secret in the message would end in logs.
-  const std::string text = IsSecret(*message)     ? absl::StrCat(*broken, " is false")
-                           : message->is_string() ? message->get<std::string>()
-                                                  : message->dump();
+  const std::string text = ContainsSecret(*message) ? absl::StrCat(*broken, " is false")
+                           : message->is_string()   ? message->get<std::string>()
+                                                    : message->dump();
   return errors_.Add(task.document.Error(task.node, absl::StrCat(node_.name(), ": ", text)));
 }
 
@@ -212,7 +212,7 @@ absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl
   std::string name = task.name_text;
   if (!task.name.constant()) {
     ASSIGN_OR_RETURN(const Value rendered, task.name.Evaluate(names));
-    if (IsSecret(rendered)) {
+    if (ContainsSecret(rendered)) {
       return task.document.Error(*task.node.Find("name"), "a task's name cannot hold a secret");
     }
     name = rendered.is_string() ? rendered.get<std::string>() : rendered.dump();

@@ -119,9 +119,11 @@ TEST_F(ContainerImageTest, AnArchiveOfAnotherDigestIsNotImported) {
 
 TEST_F(ContainerImageTest, AnArchiveThatAUserCanChangeIsRefused) {
   const std::string step = Loaded("an archive");
-  node_.files.AddFile(Archive(), "an archive", 0644, 1000);
-  EXPECT_THAT(Make(step)->Apply(observer_),
-              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("only root can change")));
+  for (const auto& [mode, uid] : {std::pair(0644, 1000), std::pair(0664, 0), std::pair(0646, 0)}) {
+    node_.files.AddFile(Archive(), "an archive", mode, uid);
+    EXPECT_THAT(Make(step)->Apply(observer_),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("only root can change")));
+  }
   EXPECT_EQ(loads_, 0);
 }
 
@@ -232,6 +234,12 @@ TEST_F(ContainerImageTest, EnrootsImageIsAFileOfRoots) {
   ExpectInSync(
       Step("runtime: CONTAINER_RUNTIME_ENROOT path: '/home/ann/tool.sqsh' "
            "state: PRESENCE_ABSENT"));
+}
+
+TEST_F(ContainerImageTest, EnrootsImageNeedsItsFolder) {
+  const auto image =
+      Make(Step("runtime: CONTAINER_RUNTIME_ENROOT path: '/nowhere/at/all/tool.sqsh' " + Pinned()));
+  EXPECT_THAT(image->Apply(observer_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(ContainerImageTest, OnlyPinnedImagesAndKnownRuntimes) {

@@ -28,6 +28,7 @@ class SlurmAccountsTest : public ResourceTest {
     Answer({"normal"}, {"lab|root|||"});
     node_.processes.On("sacctmgr --immediate", [this](const sys::ProcessSpec& spec) {
       batches_.push_back(spec.input);
+      timeouts_.push_back(spec.timeout);
       if (batches_.size() > succeed_) return FakeProcessRunner::Prints(refusal_, 1);
       return FakeProcessRunner::Prints("");
     });
@@ -62,6 +63,7 @@ class SlurmAccountsTest : public ResourceTest {
   }
 
   std::vector<std::string> batches_;
+  std::vector<absl::Duration> timeouts_;
   size_t succeed_ = 100;
   std::string refusal_;
 };
@@ -88,6 +90,12 @@ TEST_F(SlurmAccountsTest, AddsAndRemovesWhatItAdded) {
                           "delete qos where name=long\n"));
   Answer({"normal"}, {"lab|root|||"});
   EXPECT_THAT(Fields(*nothing), IsEmpty());
+}
+
+TEST_F(SlurmAccountsTest, EveryCommandGetsItsTime) {
+  ASSERT_OK(Make(kStep)->Apply(observer_));
+  EXPECT_THAT(timeouts_, ElementsAre(absl::Minutes(10) + absl::Seconds(3),
+                                     absl::Minutes(10) + absl::Seconds(6)));
 }
 
 TEST_F(SlurmAccountsTest, WhatWasThereBeforeStays) {

@@ -160,7 +160,8 @@ TEST(PlanAccounting, RemovesWhatMusterPutThereAndNothingElse) {
       Line(LimitHolder::kUser, {"other", "physics", "bob", "", ""}, {{"Fairshare", "1"}});
   const AccountingPlan plan = PlanOf(Parsed(listing), {}, AllOfPhysics());
   EXPECT_THAT(plan.batches,
-              ElementsAre("delete user where name=ann,bob account=optics cluster=lab\n"
+              ElementsAre("modify user where name=ann cluster=lab set DefaultAccount=chem\n"
+                          "delete user where name=ann,bob account=optics cluster=lab\n"
                           "delete user where name=ann,bob account=physics cluster=lab\n"
                           "delete account where name=optics,physics\n",
                           "delete qos where name=long\n"));
@@ -175,6 +176,75 @@ TEST(PlanAccounting, AUserGoesWithHisLastAccount) {
   EXPECT_THAT(plan.batches, ElementsAre("delete user where name=bob\n"));
   EXPECT_THAT(Things(plan), ElementsAre("user bob in optics: present → absent",
                                         "user bob in physics: present → absent"));
+}
+
+// slurmdbd refuses to remove a default account before the others.
+TEST(PlanAccounting, TheDefaultAccountGoesLast) {
+  AccountingListing listing = WithPhysics();
+  listing.associations +=
+      Line(LimitHolder::kUser, {"other", "physics", "ann", "", ""}, {{"Fairshare", "1"}}) +
+      Line(LimitHolder::kUser, {"other", "physics", "bob", "", ""}, {{"Fairshare", "1"}});
+  listing.users = "root|root\nann|physics\nbob|optics\n";
+  SlurmAccounting wanted = Physics();
+  wanted.users.clear();
+  const AccountingPlan plan = PlanOf(Parsed(listing), wanted, AllOfPhysics());
+  EXPECT_THAT(plan.batches, ElementsAre("delete user where name=ann account=optics cluster=lab\n"
+                                        "delete user where name=bob account=physics cluster=lab\n"
+                                        "delete user where name=ann account=physics cluster=lab\n"
+                                        "delete user where name=bob account=optics cluster=lab\n"));
+}
+
+TEST(PlanAccounting, AnotherAccountBecomesTheDefaultBeforeOneGoes) {
+  AccountingListing listing = WithPhysics();
+  listing.associations += Line(LimitHolder::kUser, {"lab", "root", "bob", "", ""});
+  SlurmAccounting wanted = Physics();
+  wanted.users.erase("bob");
+  wanted.users["ann"] = {.default_account = "optics", .accounts = {{"optics", {{"MaxJobs", "2"}}}}};
+  const AccountingPlan plan = PlanOf(Parsed(listing), wanted, AllOfPhysics());
+  EXPECT_THAT(plan.batches,
+              ElementsAre("modify user where name=ann cluster=lab set DefaultAccount=optics\n"
+                          "modify user where name=bob cluster=lab set DefaultAccount=root\n"
+                          "delete user where name=bob account=optics cluster=lab\n"
+                          "delete user where name=ann,bob account=physics cluster=lab\n"));
+  EXPECT_THAT(Things(plan), ElementsAre("user ann default account: physics → optics",
+                                        "users ann,bob in physics: present → absent",
+                                        "user bob default account: physics → root",
+                                        "user bob in optics: present → absent"));
+}
+
+// Limits in a partition are the administrator's: he, the account and the user stay.
+TEST(PlanAccounting, AUserWithLimitsInAPartitionStays) {
+  AccountingListing listing = WithPhysics();
+  listing.associations += Line(LimitHolder::kUser, {"lab", "optics", "bob", "gpu", ""});
+  SlurmAccounting wanted = Physics();
+  wanted.users.erase("bob");
+  const AccountingPlan plan = PlanOf(Parsed(listing), wanted, AllOfPhysics());
+  EXPECT_THAT(plan.batches,
+              ElementsAre("modify user where name=bob cluster=lab set DefaultAccount=optics\n"
+                          "delete user where name=bob account=physics cluster=lab\n"));
+  EXPECT_THAT(
+      Things(plan),
+      ElementsAre("user bob default account: physics → optics",
+                  "user bob in physics: present → absent",
+                  "user bob in optics: present → kept: has limits by hand in partition gpu"));
+  EXPECT_EQ(plan.record_after.count("user bob optics"), 0u);
+  EXPECT_THAT(PlanAccounting(Parsed(listing), {}, AllOfPhysics(), "lab"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+// bob's first account becomes his default: ann's second one must not bring him into it before.
+TEST(PlanAccounting, NewUsersGetTheirDefaultAccountsFirst) {
+  SlurmAccounting wanted = Physics();
+  wanted.users["ann"] = {.default_account = "optics",
+                         .accounts = {{"optics", {}}, {"physics", {}}}};
+  wanted.users["bob"] = {.default_account = "physics",
+                         .accounts = {{"optics", {}}, {"physics", {}}}};
+  const AccountingPlan plan = PlanOf(Parsed(Fresh()), wanted);
+  ASSERT_EQ(plan.batches.size(), 2u);
+  EXPECT_THAT(plan.batches[1], ::testing::EndsWith("add user ann cluster=lab account=optics\n"
+                                                   "add user bob cluster=lab account=physics\n"
+                                                   "add user ann cluster=lab account=physics\n"
+                                                   "add user bob cluster=lab account=optics\n"));
 }
 
 TEST(PlanAccounting, AnEntryThatIsGoneAlreadyIsForgotten) {

@@ -94,6 +94,13 @@ TEST(VersionLocks, HoldAndReleaseWhatTheyName) {
   EXPECT_EQ(VersionLocks("").Text(), "");
 }
 
+TEST(VersionLocks, ReleaseOneOfThoseThatAPatternHolds) {
+  const RpmPackage libraries = {"nvidia-driver-libs", "3:580.1-1.el9", "x86_64", "", ""};
+  VersionLocks locks("*nvidia*580*\n");
+  locks.ReleaseOnly(kDriver, {kTool, kDriver, libraries});
+  EXPECT_EQ(locks.Text(), "nvidia-driver-libs-3:580.1-1.el9.*\n");
+}
+
 TEST(VersionLocks, ReadThePluginsConfiguration) {
   constexpr char kText[] = "[main]\nenabled = 1\nlocklist = /etc/dnf/plugins/versionlock.list\n";
   EXPECT_TRUE(VersionLockIsEnabled(kText));

@@ -195,6 +195,42 @@ TEST_F(DnfTest, AFailedTransactionLeavesTheLocksAsTheyWere) {
   EXPECT_EQ(files_.At(kLockList).content, "tool-0:1.0-1.*\n");
 }
 
+// rpm has replaced the package, so dnf has to see it to install it again.
+TEST_F(DnfTest, AFailedScriptOfAHeldPackageLocksWhatIsInstalledNow) {
+  files_.AddFile(kLockList, "*tool*1.0*\n");
+  Installed("tool\t1.0-1\tnoarch\t100\ntool-doc\t1.0-1\tnoarch\t100\n");
+  constexpr char kFailed[] = "warning: %post(tool-2.0-1.noarch) scriptlet failed, exit status 3\n";
+  on_step_ = [&](const std::string& step) {
+    if (!absl::StartsWith(step, "install")) return;
+    Installed("tool\t2.0-1\tnoarch\t101\ntool-doc\t1.0-1\tnoarch\t100\n");
+    LastTransactionSays(kFailed);
+  };
+  results_ = {FakeProcessRunner::Prints(kFailed, 0)};
+  EXPECT_FALSE(dnf_.Apply({.install = {"tool=2.0-1"}}, observer_).ok());
+  EXPECT_EQ(files_.At(kLockList).content, "tool-doc-0:1.0-1.*\ntool-0:2.0-1.*\n");
+  PackageStatus tool = dnf_.Query({"tool"}, false).value()["tool"];
+  EXPECT_TRUE(tool.held);
+  EXPECT_TRUE(tool.half_done);
+}
+
+TEST_F(DnfTest, OtherPackagesOfAPatternStayHeld) {
+  const std::string both = "tool\t1.0-1\tnoarch\t100\ntool-doc\t1.0-1\tnoarch\t100\n";
+  Installed(both);
+  files_.AddFile(kLockList, "tool*\n");
+  ASSERT_OK(dnf_.Apply({.install = {"tool=2.0-1"}}, observer_));
+  EXPECT_EQ(locks_seen_, "tool-doc-0:1.0-1.*\ntool-0:2.0-1.*\n");
+  files_.AddFile(kLockList, "tool*\n");
+  ASSERT_OK(dnf_.Apply({.remove = {"tool"}}, observer_));
+  EXPECT_EQ(files_.At(kLockList).content, "tool-doc-0:1.0-1.*\n");
+}
+
+TEST_F(DnfTest, TheLatestVersionIsNeverOlderThanTheInstalledOne) {
+  Offer("tool\t0.9-1\tnoarch\tbase\n");
+  EXPECT_EQ(dnf_.Query({"tool"}, true).value()["tool"].candidate, "1.0-1");
+  Offer("tool\t1.1-1\tnoarch\tbase\n");
+  EXPECT_EQ(dnf_.Query({"tool"}, true).value()["tool"].candidate, "1.1-1");
+}
+
 TEST_F(DnfTest, AHoldBringsThePluginAlong) {
   ASSERT_OK(files_.Remove(kLockConfiguration, false));
   EXPECT_THAT(dnf_.Apply({.hold = {"tool"}}, observer_),

@@ -97,6 +97,10 @@ TEST(GpuModels, AreFoundByTheLongestPattern) {
       StatusIs(kWrongFile, Said()));
 }
 
+TEST(GpuModels, AreInFilesOfYamlOnly) {
+  EXPECT_OK(GpuModels::Read({{"inventory/hardware/README.md", "Our GPUs: a: b\n"}}));
+}
+
 TEST(StackFit, GpusAreNeitherTooOldNorTooNew) {
   EXPECT_THAT(OfGpus(WithDriver("580.65.06", "proprietary"), {"1b06", "1db1", "17c2"}), IsEmpty());
   EXPECT_THAT(

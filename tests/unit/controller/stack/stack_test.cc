@@ -92,6 +92,13 @@ TEST(StackFile, OtherFilesOfTheFolderAreErrors) {
   EXPECT_THAT(StackSet::Read({{"playbooks/stacks/A B.yaml", ""}}, {}), StatusIs(kInvalid, Said()));
 }
 
+TEST(StackFile, TwoFilesOfOneNameAreAnError) {
+  EXPECT_THAT(StackSet::Read({{"playbooks/stacks/debian12.yaml", kWhole},
+                              {"playbooks/stacks/old/debian12.yaml", kWhole}},
+                             {}),
+              StatusIs(kInvalid, Said()));
+}
+
 TEST(StackFile, AllErrorsAreReportedAtOnceWithTheirLines) {
   EXPECT_THAT(Read(R"(descripton: typo
 os: [debian, 12]

@@ -355,7 +355,10 @@ TEST_F(CompileTest, SecretsStayOutOfWhatPeopleSee) {
   secrets.secrets["s"] = "hush";
   for (const char* task : {"name: \"x {{ secret('s') }}\"\n  package: {name: x}",
                            "name: a\n  directory: {path: \"/{{ secret('s') }}\"}",
-                           "name: a\n  loop: [1]\n  package: {name: \"{{ secret('s') }}\"}"}) {
+                           "name: a\n  loop: [1]\n  package: {name: \"{{ secret('s') }}\"}",
+                           "name: \"{{ ['x', secret('s')] }}\"\n  package: {name: x}",
+                           "name: \"{{ {'key': secret('s')} }}\"\n  package: {name: x}",
+                           "name: a\n  assert: {that: 1 > 2, message: \"{{ [secret('s')] }}\"}"}) {
     SetTasks(absl::StrCat("- ", task, "\n"));
     EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument,
                                          AllOf(Said(), Not(HasSubstr("hush")))));
