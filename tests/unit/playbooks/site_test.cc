@@ -388,6 +388,22 @@ TEST_F(SiteTest, PyxisIsOnEveryNodeThatJobsStartFromOrRunOn) {
               HasSubstr("\nENROOT_DATA_PATH /var/lib/enroot/data/user-$(id -u)\n"));
 }
 
+TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  int count = 0;
+  for (const v1::Plan& plan : CompileAll()) {
+    for (const v1::RolePlan& role : plan.roles()) {
+      const bool mounts = std::any_of(plan.roles().begin(), plan.roles().end(),
+                                      [](const auto& r) { return r.name() == "beegfs_client"; });
+      if (role.name() != "people" || !mounts) continue;
+      EXPECT_THAT(role.needs(), ElementsAre("users", "beegfs_client", "nfs_client"));
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, 17);
+}
+
 TEST_F(SiteTest, EveryExampleClusterCompiles) {
   for (const auto& entry : std::filesystem::directory_iterator("inventory/examples")) {
     SCOPED_TRACE(entry.path().string());
