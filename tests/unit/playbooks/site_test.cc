@@ -10,7 +10,9 @@
 #include <re2/re2.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -376,6 +378,18 @@ TEST_F(SiteTest, UsersHaveTheSameIdsInContainersOnEveryNode) {
   const auto plans = CompileAll();
   EXPECT_EQ(Content(plans, "/etc/subuid"), "ann:131137536:65536\nbob:4294836224:65536\n");
   EXPECT_EQ(Content(plans, "/etc/subgid"), Content(plans, "/etc/subuid"));
+  // Podman uses any folder of the user's name, so nobody else may make one.
+  options_.extra_vars["container_runtimes"] = nlohmann::ordered_json::array({"podman"});
+  options_.extra_vars["podman_user_storage_directory"] = "/scratch";
+  std::set<std::string> folders;
+  for (const v1::Plan& plan : CompileAll())
+    for (const v1::RolePlan& role : plan.roles())
+      for (const v1::Step& step : role.steps())
+        if (absl::StartsWith(step.directory().path(), "/scratch"))
+          folders.insert(absl::StrFormat("%s %s %o", step.directory().path(),
+                                         step.directory().owner(), step.directory().mode()));
+  EXPECT_THAT(folders, ElementsAre("/scratch root 755", "/scratch/ann 2001 700",
+                                   "/scratch/bob 65534 700", "/scratch/eve 65535 700"));
 }
 
 TEST_F(SiteTest, PyxisIsOnEveryNodeThatJobsStartFromOrRunOn) {
@@ -385,7 +399,8 @@ TEST_F(SiteTest, PyxisIsOnEveryNodeThatJobsStartFromOrRunOn) {
   EXPECT_EQ(CountSteps(plans, "pyxis", "pyxis", /*skipped=*/false), 7);
   EXPECT_EQ(CountSteps(plans, "pyxis", "pyxis in plugstack.conf", /*skipped=*/false), 1);
   EXPECT_THAT(Content(plans, "/etc/enroot/enroot.conf"),
-              HasSubstr("\nENROOT_DATA_PATH /var/lib/enroot/data/user-$(id -u)\n"));
+              HasSubstr("\nENROOT_DATA_PATH "
+                        "$(/usr/local/lib/muster/user-folder /var/lib/enroot/data)\n"));
 }
 
 TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
