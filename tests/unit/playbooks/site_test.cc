@@ -22,6 +22,7 @@
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/healthy_node.h"
 #include "tests/fixtures/status_matchers.h"
 
@@ -31,6 +32,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
 
 // Storage servers come first: the others mount what they serve.
 constexpr size_t kLoginPlay = 1;
@@ -46,6 +49,7 @@ v1::Facts FactsOf(const std::string& version, const std::string& virtualization,
   facts.mutable_os()->set_version_id(version);
   facts.mutable_os()->set_virtualization(virtualization);
   facts.mutable_cgroup()->set_usable_by_slurm(virtualization == "none");
+  for (const char* name : {"eth0", "eth1"}) facts.add_nics()->set_name(name);
   return facts;
 }
 
@@ -417,6 +421,88 @@ TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
     }
   }
   EXPECT_EQ(count, 17);
+}
+
+// A text would be taken apart into its letters.
+TEST_F(SiteTest, ATextIsAListOfOne) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars = {
+      {"beegfs_interfaces", "ib0"},
+      {"beegfs_mount_options", "noatime"},
+      {"slurm_extra_config", "MaxArraySize=2000"},
+      {"ntp_servers", "ntp.example"},
+      {"nfs_exports", {{{"path", "/srv"}, {"clients", "10.0.0.0/8"}, {"options", "ro"}}}},
+      {"prometheus_host", "storage1"},
+      {"alert_emails", "ann@example"},
+      {"alert_smtp_host", "mail.example:25"},
+      {"external_interface", "eth1"},
+      {"firewall_open", {{{"port", 443}, {"from", "192.0.2.0/24"}}}}};
+  const auto plans = CompileAll();
+  EXPECT_EQ(Content(plans, "/etc/beegfs/interfaces.conf"), "ib0\n");
+  EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"), HasSubstr("\nMaxArraySize=2000\n"));
+  EXPECT_THAT(Content(plans, "/etc/chrony/sources.d/muster.sources"),
+              HasSubstr("\nserver ntp.example iburst"));
+  EXPECT_THAT(Content(plans, "/etc/exports.d/muster.exports"),
+              HasSubstr("\n/srv 10.0.0.0/8(ro)\n"));
+  EXPECT_THAT(Content(plans, "/etc/prometheus/alertmanager.yml"),
+              HasSubstr("\n      - {to: \"ann@example\", "));
+  EXPECT_THAT(Content(plans, "/etc/muster-node/firewall.nft"),
+              HasSubstr("\n    ip saddr 192.0.2.0/24 tcp dport 443 accept\n"));
+}
+
+TEST_F(SiteTest, PrometheusAsksExportersWhereTheyListen) {
+  absl::StatusOr<Inventory> inventory =
+      ParseInventory({{"c.yaml",
+                       "cluster: x\nnodes: {login1: {role: login, address: \"2001:db8::1\"}, "
+                       "c001: {role: compute, address: 10.0.0.1}}\nvars: {prometheus_host: login1, "
+                       "node_exporter_port: 9200}\n"}});
+  ASSERT_OK(inventory);
+  inventory_ = *std::move(inventory);
+  GiveFacts("12", "none", 0);
+  const auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/prometheus/prometheus.yml"),
+              AllOf(HasSubstr("targets: [\"[2001:db8::1]:9200\"]"),
+                    HasSubstr("targets: [\"10.0.0.1:9200\"]")));
+  EXPECT_THAT(Content(plans, "/etc/default/prometheus-node-exporter"),
+              HasSubstr("--web.listen-address=[2001:db8::1]:9200 "));
+}
+
+TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
+  const struct {
+    const char *what, *variables;
+  } kCases[] = {
+      {"scratch without a prolog", R"({"local_scratch": "/scratch"})"},
+      {"Prometheus on a worker", R"({"prometheus_host": "c001"})"},
+      {"mails without a server", R"({"prometheus_host": "login1", "alert_emails": "a@example"})"},
+      {"a share of a worker", R"({"share": {"server": "c001", "export": "/a", "mount": "/a"}})"},
+      {"an interface that the node lacks", R"({"external_interface": "eth7"})"},
+      {"a way out for nobody", R"({"external_interface": "eth1", "firewall_nat": true})"},
+      {"a port that is none",
+       R"({"external_interface": "eth1", "firewall_open": [{"port": "22 80"}]})"},
+      {"a protocol that is none",
+       R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "protocol": "ssh"}]})"},
+      {"a network that is none",
+       R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "from": "a b"}]})"},
+  };
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.what);
+    options_.extra_vars = nlohmann::ordered_json::parse(c.variables);
+    std::vector<absl::Status> errors;
+    for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
+      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, "");
+      ASSERT_OK(nodes);
+      for (const NodePlan& plan :
+           CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_, secrets_))
+        if (!plan.error.ok()) errors.push_back(plan.error);
+    }
+    ASSERT_FALSE(errors.empty());
+    EXPECT_THAT(errors.front(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
 }
 
 TEST_F(SiteTest, EveryExampleClusterCompiles) {
