@@ -102,7 +102,7 @@ step "a job's scratch folder"
 wait_for 30 "c001 idle" nodes_idle c001
 expect_equal "$(printf 'nobody 700\n')" \
   "$(lab exec login1 srun --uid=nobody --chdir=/ sh -c 'stat -c "%U %a" "/scratch_local/job_$SLURM_JOB_ID"')" "the folder during the job"
-wait_for 10 "the folder is gone" lab exec c001 sh -c '! ls -d /scratch_local/job_*'
+wait_for 10 "the folder is gone" lab exec c001 sh -c '[ -z "$(ls -A /scratch_local)" ]'
 
 step "another secret on the servers; then no management"
 unmount

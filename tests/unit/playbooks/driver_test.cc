@@ -194,6 +194,8 @@ TEST_F(DriverTest, HeadersOfTheRunningKernelAndOfTheNext) {
   UseNvidia("570", "");
   EXPECT_THAT(Names("kernel headers"),
               ElementsAre("kernel-devel-matched", "kernel-devel-5.14.0-503.el9"));
+  EXPECT_THAT(Step("repository of the driver for dnf").package_repository().base_urls(),
+              ElementsAre("http://mirror.example/cuda"));
 }
 
 TEST_F(DriverTest, WithoutGpusOnTheBusNothingIsLoaded) {

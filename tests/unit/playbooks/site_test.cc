@@ -3,13 +3,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <re2/re2.h>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/value/proto_value.h"
@@ -18,14 +22,18 @@
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/healthy_node.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
 
 // Storage servers come first: the others mount what they serve.
 constexpr size_t kLoginPlay = 1;
@@ -41,6 +49,7 @@ v1::Facts FactsOf(const std::string& version, const std::string& virtualization,
   facts.mutable_os()->set_version_id(version);
   facts.mutable_os()->set_virtualization(virtualization);
   facts.mutable_cgroup()->set_usable_by_slurm(virtualization == "none");
+  for (const char* name : {"eth0", "eth1"}) facts.add_nics()->set_name(name);
   return facts;
 }
 
@@ -89,6 +98,19 @@ class SiteTest : public ::testing::Test {
         for (const v1::Step& step : role.steps())
           if (step.has_file() && step.file().path() == path) return step.file().content();
     return "";
+  }
+
+  // The mounts of nfs_client, on whatever node.
+  static std::set<std::string> Mounts(const std::vector<v1::Plan>& plans) {
+    std::set<std::string> mounts;
+    for (const v1::Plan& plan : plans)
+      for (const v1::RolePlan& role : plan.roles())
+        for (const v1::Step& step : role.steps())
+          for (const v1::MountResource& mount : step.mounts().mounts())
+            mounts.insert(absl::StrCat(mount.source(), " at ", mount.path(), " as ",
+                                       mount.fs_type(), " with ",
+                                       absl::StrJoin(mount.options(), ",")));
+    return mounts;
   }
 
   static int CountSteps(const std::vector<v1::Plan>& plans, const std::string& role,
@@ -262,7 +284,8 @@ TEST_F(SiteTest, TheInstalledVersionDecidesHowNodesAreTakenIn) {
           reconfigure += handler.has_command();
           restart += handler.has_unit();
         }
-    EXPECT_EQ(reconfigure, reconfigures ? 1 : 0) << version;
+    // A start alone would not tell the workers.
+    EXPECT_EQ(reconfigure, 1) << version;
     EXPECT_EQ(restart, reconfigures ? 0 : 1) << version;
   }
 }
@@ -305,15 +328,16 @@ TEST_F(SiteTest, FoldersAreExportedAndMounted) {
   auto plans = CompileAll();
   EXPECT_THAT(Content(plans, "/etc/exports.d/muster.exports"),
               HasSubstr("\n/srv/share 10.2.0.1(rw,no_subtree_check) 10.2.0.11(rw,"));
-  EXPECT_EQ(CountSteps(plans, "nfs_client", "/share from login1:/srv/share", /*skipped=*/false),
-            10);
-  EXPECT_EQ(CountSteps(plans, "nfs_client", "/share from /srv/share", /*skipped=*/false), 1);
+  EXPECT_THAT(Mounts(plans), ElementsAre("/srv/share at /share as none with bind",
+                                         "login1:/srv/share at /share as nfs4 with hard"));
   UseCluster("lrz-dgx");
   facts_.clear();
   GiveFacts("12", "none", 8);
   plans = CompileAll();
-  EXPECT_EQ(CountSteps(plans, "nfs_client", "/dss from nas.ai.lrz.example:/dss", /*skipped=*/false),
-            7);
+  EXPECT_THAT(Mounts(plans), ElementsAre("nas.ai.lrz.example:/dss at /dss as nfs with hard"));
+  // A list that is emptied is still a set, which unmounts.
+  options_.extra_vars["data_mounts"] = nlohmann::ordered_json::array();
+  EXPECT_EQ(CountSteps(CompileAll(), "nfs_client", "mounts", /*skipped=*/false), 7);
 }
 
 TEST_F(SiteTest, DockerGetsWhatItsVersionKnows) {
@@ -358,6 +382,18 @@ TEST_F(SiteTest, UsersHaveTheSameIdsInContainersOnEveryNode) {
   const auto plans = CompileAll();
   EXPECT_EQ(Content(plans, "/etc/subuid"), "ann:131137536:65536\nbob:4294836224:65536\n");
   EXPECT_EQ(Content(plans, "/etc/subgid"), Content(plans, "/etc/subuid"));
+  // Podman uses any folder of the user's name, so nobody else may make one.
+  options_.extra_vars["container_runtimes"] = nlohmann::ordered_json::array({"podman"});
+  options_.extra_vars["podman_user_storage_directory"] = "/scratch";
+  std::set<std::string> folders;
+  for (const v1::Plan& plan : CompileAll())
+    for (const v1::RolePlan& role : plan.roles())
+      for (const v1::Step& step : role.steps())
+        if (absl::StartsWith(step.directory().path(), "/scratch"))
+          folders.insert(absl::StrFormat("%s %s %o", step.directory().path(),
+                                         step.directory().owner(), step.directory().mode()));
+  EXPECT_THAT(folders, ElementsAre("/scratch root 755", "/scratch/ann 2001 700",
+                                   "/scratch/bob 65534 700", "/scratch/eve 65535 700"));
 }
 
 TEST_F(SiteTest, PyxisIsOnEveryNodeThatJobsStartFromOrRunOn) {
@@ -367,7 +403,106 @@ TEST_F(SiteTest, PyxisIsOnEveryNodeThatJobsStartFromOrRunOn) {
   EXPECT_EQ(CountSteps(plans, "pyxis", "pyxis", /*skipped=*/false), 7);
   EXPECT_EQ(CountSteps(plans, "pyxis", "pyxis in plugstack.conf", /*skipped=*/false), 1);
   EXPECT_THAT(Content(plans, "/etc/enroot/enroot.conf"),
-              HasSubstr("\nENROOT_DATA_PATH /var/lib/enroot/data/user-$(id -u)\n"));
+              HasSubstr("\nENROOT_DATA_PATH "
+                        "$(/usr/local/lib/muster/user-folder /var/lib/enroot/data)\n"));
+}
+
+TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  int count = 0;
+  for (const v1::Plan& plan : CompileAll()) {
+    for (const v1::RolePlan& role : plan.roles()) {
+      const bool mounts = std::any_of(plan.roles().begin(), plan.roles().end(),
+                                      [](const auto& r) { return r.name() == "beegfs_client"; });
+      if (role.name() != "people" || !mounts) continue;
+      EXPECT_THAT(role.needs(), ElementsAre("users", "beegfs_client", "nfs_client"));
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, 17);
+}
+
+// A text would be taken apart into its letters.
+TEST_F(SiteTest, ATextIsAListOfOne) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars = {
+      {"beegfs_interfaces", "ib0"},
+      {"beegfs_mount_options", "noatime"},
+      {"slurm_extra_config", "MaxArraySize=2000"},
+      {"ntp_servers", "ntp.example"},
+      {"nfs_exports", {{{"path", "/srv"}, {"clients", "10.0.0.0/8"}, {"options", "ro"}}}},
+      {"prometheus_host", "storage1"},
+      {"alert_emails", "ann@example"},
+      {"alert_smtp_host", "mail.example:25"},
+      {"external_interface", "eth1"},
+      {"firewall_open", {{{"port", 443}, {"from", "192.0.2.0/24"}}}}};
+  const auto plans = CompileAll();
+  EXPECT_EQ(Content(plans, "/etc/beegfs/interfaces.conf"), "ib0\n");
+  EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"), HasSubstr("\nMaxArraySize=2000\n"));
+  EXPECT_THAT(Content(plans, "/etc/chrony/sources.d/muster.sources"),
+              HasSubstr("\nserver ntp.example iburst"));
+  EXPECT_THAT(Content(plans, "/etc/exports.d/muster.exports"),
+              HasSubstr("\n/srv 10.0.0.0/8(ro)\n"));
+  EXPECT_THAT(Content(plans, "/etc/prometheus/alertmanager.yml"),
+              HasSubstr("\n      - {to: \"ann@example\", "));
+  EXPECT_THAT(Content(plans, "/etc/muster-node/firewall.nft"),
+              HasSubstr("\n    ip saddr 192.0.2.0/24 tcp dport 443 accept\n"));
+}
+
+TEST_F(SiteTest, PrometheusAsksExportersWhereTheyListen) {
+  absl::StatusOr<Inventory> inventory =
+      ParseInventory({{"c.yaml",
+                       "cluster: x\nnodes: {login1: {role: login, address: \"2001:db8::1\"}, "
+                       "c001: {role: compute, address: 10.0.0.1}}\nvars: {prometheus_host: login1, "
+                       "node_exporter_port: 9200}\n"}});
+  ASSERT_OK(inventory);
+  inventory_ = *std::move(inventory);
+  GiveFacts("12", "none", 0);
+  const auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/prometheus/prometheus.yml"),
+              AllOf(HasSubstr("targets: [\"[2001:db8::1]:9200\"]"),
+                    HasSubstr("targets: [\"10.0.0.1:9200\"]")));
+  EXPECT_THAT(Content(plans, "/etc/default/prometheus-node-exporter"),
+              HasSubstr("--web.listen-address=[2001:db8::1]:9200 "));
+}
+
+TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
+  const struct {
+    const char *what, *variables;
+  } kCases[] = {
+      {"scratch without a prolog", R"({"local_scratch": "/scratch"})"},
+      {"Prometheus on a worker", R"({"prometheus_host": "c001"})"},
+      {"mails without a server", R"({"prometheus_host": "login1", "alert_emails": "a@example"})"},
+      {"a share of a worker", R"({"share": {"server": "c001", "export": "/a", "mount": "/a"}})"},
+      {"an interface that the node lacks", R"({"external_interface": "eth7"})"},
+      {"a way out for nobody", R"({"external_interface": "eth1", "firewall_nat": true})"},
+      {"a port that is none",
+       R"({"external_interface": "eth1", "firewall_open": [{"port": "22 80"}]})"},
+      {"a protocol that is none",
+       R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "protocol": "ssh"}]})"},
+      {"a network that is none",
+       R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "from": "a b"}]})"},
+  };
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.what);
+    options_.extra_vars = nlohmann::ordered_json::parse(c.variables);
+    std::vector<absl::Status> errors;
+    for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
+      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, "");
+      ASSERT_OK(nodes);
+      for (const NodePlan& plan :
+           CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_, secrets_))
+        if (!plan.error.ok()) errors.push_back(plan.error);
+    }
+    ASSERT_FALSE(errors.empty());
+    EXPECT_THAT(errors.front(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
 }
 
 TEST_F(SiteTest, EveryExampleClusterCompiles) {
