@@ -35,8 +35,9 @@ using ::testing::Not;
 using testing::Said;
 using testing::StatusIs;
 
-// Storage servers come first: the others mount what they serve.
-constexpr size_t kLoginPlay = 1;
+// Storage servers come first: the others mount what they serve. Then GPU drivers, which slurm.conf
+// depends on.
+constexpr size_t kLoginPlay = 2;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
