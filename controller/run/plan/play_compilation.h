@@ -31,8 +31,8 @@ struct PlayWork {
 
 struct FinishedPlan {
   std::string node;
-  absl::Status error;                          // the reason why there is no plan
-  std::string steps_digest;                    // for checks and held runs, see NodeRecap
+  absl::Status error;        // the reason why there is no plan
+  std::string steps_digest;  // for checks and held runs, see NodeRecap
   // A serialized v1::ControllerMessage; nullptr without an error: the node has nothing to do.
   std::shared_ptr<const std::string> message;
 };

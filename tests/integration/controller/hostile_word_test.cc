@@ -46,7 +46,6 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
   v1::WatchRunRequest watch;
   watch.set_run_id(run_id);
   const auto events = runs->WatchRun(&watching, watch);
-  ComeThrough(*client, client->Next().plan());  // what slurmctld is told about afterwards
   ComeThrough(*login, login->Next().plan());
   const v1::Plan plan = client->Next().plan();
   Accept(*client, plan);
