@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Measures Muster and prints each figure beside its target.
 
-Usage: bench.py [--idle-minutes N] [--ci] [peers|apt|agent|compile|validation|swarm|nic|build]…
-   (none: all but build)
+Usage: bench.py [--idle-minutes N] [--swarm-nodes N]… [--ci] [PART]…
+   PART: peers, apt, agent, site, compile, validation, swarm, nic or build (none: all but build)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
 import argparse
@@ -19,6 +19,7 @@ import apt
 import build
 import nic
 import peers
+import site_roles
 from figures import Figures
 from lab import ROOT, Failed, Lab, run
 
@@ -26,7 +27,7 @@ PROGRAMS = ROOT / "build/release/bench"
 # The part that a program belongs to; the others are the swarm's.
 PART_OF = {"playbook_compile_bench": "compile", "validation_bench": "validation"}
 PROGRAM_PARTS = ("compile", "validation", "swarm")
-LAB_PARTS = ("peers", "apt", "agent")
+LAB_PARTS = ("peers", "apt", "agent", "site")
 # Measured when nothing else is said.
 USUAL_PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic")
 PARTS = (*USUAL_PARTS, "build")
@@ -71,6 +72,9 @@ def measure_lab(parts, minutes, figures):
     first_for_apt = compute + 1
     if "apt" in parts:
         compute += apt.NODES
+    first_for_site = compute + 1
+    if "site" in parts:
+        compute += site_roles.NODES
     # One name a checkout, so that what a killed run left is removed by the next.
     name = "b" + hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]
     try:
@@ -85,6 +89,9 @@ def measure_lab(parts, minutes, figures):
             if "agent" in parts:
                 print(f"== agent: idle for {minutes:g} minutes", flush=True)
                 agent.measure(lab, minutes, figures)
+            if "site" in parts:
+                print("== site: all roles, by Muster and by apt", flush=True)
+                site_roles.measure(lab, first_for_site, figures)
     except Failed as why:
         figures.miss("the lab", str(why))
 
@@ -107,7 +114,7 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, compile, "
+    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, site, compile, "
                         "validation, swarm, nic or build; none: all but build")
     parser.add_argument("--ci", action="store_true", help="with build: all tests, too")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
@@ -121,7 +128,7 @@ def main():
         parser.error(f"no part '{unknown[0]}'; there are {', '.join(PARTS)}")
     parts = arguments.parts or USUAL_PARTS
     if any(part in ROOT_PARTS for part in parts) and os.geteuid() != 0:
-        parser.error("peers, apt, agent and build boot machines, nic makes networks: that needs "
+        parser.error("peers, apt, agent, site and build boot machines, nic makes networks: that needs "
                      "root")
     # As Ctrl-C does: the lab is taken down.
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,7 +1,8 @@
 #!/bin/bash
-# The GPU driver: a switch of branches with one reboot beside a running job, refused under a program
-# that has a GPU; then from the vendor's repository to Debian's own driver, which DKMS really builds,
-# after a build that fails and says why.
+# The GPU driver: installed by the first rollout, after which Slurm knows the GPUs; a switch of
+# branches with one reboot beside a running job, refused under a program that has a GPU; then from the
+# vendor's repository to Debian's own driver, which DKMS really builds, after a build that fails and
+# says why.
 # shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
@@ -30,7 +31,7 @@ print(sum(e["action"] == "reboot.permit" and e["subject"] == "c001" for e in val
 job_is() { lab exec login1 scontrol show job "$job" | grep -q "JobState=$1"; }  # STATE
 
 mkdir "$work/vendor"
-"$source/make_repository.sh" "$work/vendor"
+"$source/make_repository.sh" "$work/vendor" build/release/fakes/nvidia/libnvidia-ml.so.1
 start_cluster 2 bookworm --prepared
 # A machine with Debian's kernel, and its package sources as Debian installs them: only free software.
 uri=$(node sed -n '0,/^URIs: /s/^URIs: //p' /etc/apt/sources.list.d/debian.sources)
@@ -48,8 +49,6 @@ cat >"$work/site/playbooks/driver.yaml" <<'EOF'
     - cuda_driver
     - {role: cuda_libraries, needs: [cuda_driver], when: cuda_libraries}
 EOF
-apply "$work/site/playbooks/site.yaml"
-expect_applied 0 "rollout"
 wait "$kernel_installed" || fail "no kernel: $(tail -n 5 "$work/kernel.log")"
 node sh -s <"$source/play_hardware.sh"
 vendor_site=(-e gpu_driver_header_packages='["linux-headers-cloud-amd64"]'
@@ -59,7 +58,17 @@ print("gpu_driver_nvidia_repository=" + json.dumps(
     {"uris": ["file:/srv/repo"], "suites": ["./"], "key": open(sys.argv[1]).read()}))' "$work/vendor/repo.asc")")
 debian_site=(-e gpu_driver_header_packages='["linux-headers-cloud-amd64"]'
   -e "gpu_driver_distribution_repository={\"uris\": [\"$uri\"], \"suites\": [\"bookworm\"], \"components\": [\"contrib\", \"non-free\", \"non-free-firmware\"], \"signed_by\": \"/usr/share/keyrings/debian-archive-keyring.gpg\"}")
+step "the first rollout, with the vendor's branch 570, of which the module is loaded"
+boot=$(boot_of c001)
+apply "$work/site/playbooks/site.yaml" -e gpu_driver_source=nvidia -e gpu_driver_branch=570 "${vendor_site[@]}"
+expect_applied 0 "rollout with a driver"
+expect_equal 570.172.08 "$(module version)" "the module"
+expect_equal 2.27.7-1+cuda12.9 "$(version_of libnccl2)" "NCCL for the driver's CUDA"
+expect_equal "$boot" "$(boot_of c001)" "boot of c001"
 wait_for 60 "workers idle" nodes_idle c001 c002
+expect_gpus_serve c001 c002
+apply "$work/site/playbooks/site.yaml" -e gpu_driver_source=nvidia -e gpu_driver_branch=570 "${vendor_site[@]}" --detailed-exitcode
+expect_applied 0 "a second apply"
 
 step "what cannot work is refused with its place"
 vendor 590 -e gpu_model=unused -e gpu_driver_modules=open -e gpu_fabric=nvswitch
@@ -67,20 +76,10 @@ expect_applied 3 "a fabric manager without its version"
 expect_contains "$APPLY_OUTPUT" "set gpu_driver_version" "the remedy"
 expect_contains "$APPLY_OUTPUT" "roles/cuda_driver/tasks/refuse.yaml:" "the place"
 
-step "the vendor's branch 570, of which the module is loaded: no reboot"
-boot=$(boot_of c001)
-vendor 570
-expect_applied 0 "branch 570"
-expect_equal 570.172.08 "$(module version)" "the module"
-expect_equal 2.27.7-1+cuda12.9 "$(version_of libnccl2)" "NCCL for the driver's CUDA"
-vendor 570 --detailed-exitcode
-expect_applied 0 "the second apply"
-expect_equal "$boot" "$(boot_of c001)" "boot of c001"
-
 step "a program has a GPU: another branch is refused, and nothing has changed"
 job=$(lab exec login1 sbatch --parsable -w c002 --mem=16 -o /dev/null --wrap "sleep 600")
 wait_for 30 "job $job" job_is RUNNING
-node sh -c 'mknod /dev/nvidia0 c 1 3; systemd-run --quiet --unit=gpu-user sh -c "exec sleep 600 </dev/nvidia0"'
+node sh -c 'systemd-run --quiet --unit=gpu-user sh -c "exec sleep 600 </dev/nvidia0"'
 vendor 580
 expect_applied 3 "another branch under a program"
 expect_contains "$APPLY_OUTPUT" "programs use GPUs of this node: sleep (" "the refusal"

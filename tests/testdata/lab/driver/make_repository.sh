@@ -1,9 +1,10 @@
 #!/bin/bash
 # Builds a stand-in for NVIDIA's repository of Debian 12, signed by a key of its own making: two
 # branches of the driver under the real names, with their dependencies and their unit, and a module
-# that DKMS really builds. The module says nothing but its version; nvidia-smi plays NVML.
-# Usage: make_repository.sh FOLDER; leaves FOLDER/{repo,repo.asc}.
+# that DKMS really builds. The module says nothing but its version; NVML is the one of tests/fakes.
+# Usage: make_repository.sh FOLDER NVML; leaves FOLDER/{repo,repo.asc}.
 set -euo pipefail
+nvml=$(realpath "$2")
 cd "$1"
 mkdir repo gpg
 chmod 700 gpg
@@ -60,8 +61,7 @@ driver() {  # VERSION
   printf 'Depends: dkms\nConflicts: nvidia-kernel-open-dkms\n' | deb nvidia-kernel-dkms "$release"
 
   mkdir -p "$folder"
-  echo 'int nvmlInit(void) { return 0; }' |
-    gcc -shared -fPIC -x c - -Wl,-soname,libnvidia-ml.so.1 -o "$folder/libnvidia-ml.so.$1"
+  cp "$nvml" "$folder/libnvidia-ml.so.$1"
   ln -s "libnvidia-ml.so.$1" "$folder/libnvidia-ml.so.1"
   printf 'activate-noawait ldconfig\n' | install -D -m 644 /dev/stdin deb/DEBIAN/triggers
   printf 'Depends: libc6\n' | deb libnvidia-ml1 "$release"
@@ -75,7 +75,12 @@ if [ "\$(cat /sys/module/nvidia/version)" != $1 ]; then
   echo "Failed to initialize NVML: Driver/library version mismatch"
   exit 18
 fi
-for gpu in /sys/bus/pci/devices/*; do echo "GPU-\$(basename "\$gpu")"; done
+minor=0
+for gpu in /sys/bus/pci/devices/*; do
+  echo "GPU-\$(basename "\$gpu")"
+  [ "\$1" != -q ] || echo "    Minor Number                          : \$minor"
+  minor=\$((minor + 1))
+done
 EOF
   chmod 755 deb/usr/bin/nvidia-smi
   printf 'Depends: libnvidia-ml1 (= %s), libcuda1 (= %s), nvidia-persistenced (= %s)\nConflicts: nvidia-smi\nReplaces: nvidia-smi\n' \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes a node of the lab look like a machine with two GPUs that has booted Debian's kernel: `uname`
 # says so, and from the next boot on the driver that is installed for that kernel counts as loaded.
-# Now, driver 570.172.08 is.
+# Now, driver 570.172.08 is. Its libraries are not there yet.
 set -eu
 kernel=$(ls /lib/modules)
 cat >/usr/local/bin/uname <<UNAME
@@ -32,6 +32,11 @@ fi
 mount --bind /run/lab/hardware/devices /sys/bus/pci/devices
 mount --bind /run/lab/hardware/module /sys/module
 PLAY
+cat >/etc/muster-fake-nvidia.json <<'JSON'
+{"driver_version": "570.172.08", "gpus": [{"preset": "rtx_2080_ti", "count": 2}]}
+JSON
+printf 'c /dev/nvidia%d 0666 root root - 1:3\n' 0 1 >/etc/tmpfiles.d/lab-gpus.conf
+systemd-tmpfiles --create lab-gpus.conf
 chmod 755 /usr/local/bin/uname /usr/local/lib/lab/play-hardware
 cat >/etc/systemd/system/lab-hardware.service <<'UNIT'
 [Unit]
