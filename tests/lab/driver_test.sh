@@ -55,7 +55,7 @@ vendor_site=(-e gpu_driver_header_packages='["linux-headers-cloud-amd64"]'
   -e "$(python3 -c '
 import json, sys
 print("gpu_driver_nvidia_repository=" + json.dumps(
-    {"uris": ["file:/srv/repo"], "suites": ["./"], "key": open(sys.argv[1]).read()}))' "$work/vendor/repo.asc")")
+    {"uris": ["file:/srv/repo"], "suites": ["./"], "key": open(sys.argv[1]).read()}))' "$work/vendor/vendor.asc")")
 debian_site=(-e gpu_driver_header_packages='["linux-headers-cloud-amd64"]'
   -e "gpu_driver_distribution_repository={\"uris\": [\"$uri\"], \"suites\": [\"bookworm\"], \"components\": [\"contrib\", \"non-free\", \"non-free-firmware\"], \"signed_by\": \"/usr/share/keyrings/debian-archive-keyring.gpg\"}")
 step "the first rollout, with the vendor's branch 570, of which the module is loaded"

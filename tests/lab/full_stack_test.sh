@@ -80,7 +80,7 @@ print(json.dumps({
             "gpu_driver_source": "nvidia", "gpu_driver_branch": "570",
             "gpu_driver_header_packages": ["linux-headers-cloud-amd64"],
             "gpu_driver_nvidia_repository": {
-                "uris": ["file:/srv/driver/repo"], "suites": ["./"], "key": key("driver/repo.asc")},
+                "uris": ["file:/srv/driver/repo"], "suites": ["./"], "key": key("driver/vendor.asc")},
             "container_runtimes": ["docker", "podman", "enroot"], "container_gpus": True,
             "container_repositories": [{"name": "vendor", "uris": "file:/srv/containers/repo",
                                         "suites": "./", "key": key("containers/vendor.asc")}],

@@ -6,6 +6,7 @@ set -euo pipefail
 source "$(dirname "$0")/testing.sh"
 
 readonly rules=playbooks/roles/prometheus/files/muster_rules.yml
+readonly dashboards=tests/testdata/prometheus/dashboards.py
 readonly rules_test=tests/testdata/prometheus/muster_rules_test.yml
 work=$(mktemp -d)
 
@@ -23,12 +24,22 @@ print(sum(t["health"] == sys.argv[2] and t["labels"]["job"] == sys.argv[1]
           for t in value["data"]["activeTargets"]))' "$1" "$2"
 }
 all_up() { [[ $(targets nodes up) == 2 && $(targets prometheus up) == 1 ]]; }
+asked() { lab exec login1 curl -s --get --data-urlencode "query=$1" http://127.0.0.1:9090/api/v1/query; }  # QUERY
+value_of() { asked "$1" | read_json 'print(*(r["value"][1] for r in value["data"]["result"]))'; }  # QUERY
+known() {  # the names of all metrics
+  lab exec login1 curl -s http://127.0.0.1:9090/api/v1/label/__name__/values | read_json 'print("\n".join(value["data"]))' | LC_ALL=C sort
+}
+knows() { known | grep -qx "$1"; }  # METRIC
+pending_or_firing() { [[ $(asked "ALERTS{alertname=\"$1\"}") == *"$1"* ]]; }  # ALERT
 firing() {  # ALERT: Prometheus knows the rule and it holds
   lab exec login1 curl -s 'http://127.0.0.1:9090/api/v1/alerts' | read_json '
 sys.exit(not any(a["labels"]["alertname"] == sys.argv[1] for a in value["data"]["alerts"]))' "$1"
 }
 
-start_cluster 1 bookworm --prepared
+start_cluster 1 bookworm --prepared --gpus 2
+mkdir "$work"/{grafana,inventory}
+tests/testdata/lab/grafana/make_repository.sh "$work/grafana"
+tar c -C "$work" grafana/repo | lab exec login1 tar x --no-same-owner -C /srv
 # login1 gets a second network, as a machine with two cables has one.
 lab exec login1 bash -c '
   ip netns add outside
@@ -38,7 +49,6 @@ lab exec login1 bash -c '
   ip -n outside address add 192.0.2.9/24 dev out0
   ip -n outside link set out0 up
   ip -n outside link set lo up'
-mkdir "$work/inventory"
 cp "$(lab_folder)"/inventory/* "$work/inventory/"
 cat >"$work/inventory/services.yaml" <<'YAML'
 groups:
@@ -52,11 +62,17 @@ groups:
     vars:
       prometheus_host: login1
       prometheus_interval: 1s
+      slurm_metrics_interval: 2s
       data_science_packages: [python3-numpy]
       module_system: environment-modules
       module_paths: [/apps/modulefiles]
       cluster_interface: host0
 YAML
+python3 - "$work/grafana/vendor.asc" >"$work/inventory/grafana.yaml" <<'PY'
+import json, sys
+print(json.dumps({"vars": {"grafana_repository": {
+    "uris": ["file:/srv/grafana/repo"], "suites": ["./"], "key": open(sys.argv[1]).read()}}}))
+PY
 muster inventory apply "$work/inventory" >/dev/null
 join 'login1,c001'
 
@@ -91,6 +107,25 @@ lab exec c001 systemctl start prometheus-node-exporter
 wait_for 20 "all targets up again" all_up
 # Nothing but this machine reaches what asks nobody who they are.
 ! connects timeout 2 ./dev lab exec --name "$LAB_TEST_NAME" c001 -- login1 9090 || fail "Prometheus listens for all"
+
+step "the dashboards are shown, and Prometheus has what they ask for"
+"$dashboards" check playbooks/roles/grafana/files/*.json
+"$dashboards" rules playbooks/roles/grafana/files/*.json | lab exec login1 tee /root/rules/dashboards.yml >/dev/null
+lab exec login1 promtool check rules /root/rules/dashboards.yml
+for _ in runs waits; do
+  lab exec login1 sbatch --chdir=/ --output=/dev/null --mem=16 -w c001 --gres=gpu:2 --wrap "sleep 300" >/dev/null
+done
+wait_for 20 "a job that waits, in Prometheus" knows slurm_oldest_pending_seconds
+expect_equal "" "$(LC_ALL=C comm -23 <("$dashboards" metrics playbooks/roles/grafana/files/*.json) <(known))" "what Prometheus does not know"
+expect_equal "2 2" "$(value_of 'slurm_gpus{state="total"}') $(value_of 'slurm_gpus{state="allocated"}')" "GPUs"
+expect_equal "1 1" "$(value_of 'slurm_jobs{state="running"}') $(value_of 'slurm_jobs{state="pending"}')" "jobs"
+lab exec login1 scancel --user=root
+# shellcheck disable=SC2016
+expect_contains "$(lab exec login1 sh -c 'curl -s -u "admin:$(cat /etc/grafana/muster_admin_password)" http://127.0.0.1:3000')" \
+  '"dashboards": ["Cluster", "Node", "Slurm"]' "what Grafana shows"
+lab exec login1 systemctl stop slurmctld
+wait_for 30 "the alert of a silent slurmctld" pending_or_firing SlurmSilent
+lab exec login1 systemctl start slurmctld
 
 step "users' software"
 lab exec c001 python3 -c 'import numpy; print(numpy.arange(3).sum())'

@@ -2,24 +2,13 @@
 # Builds a stand-in for NVIDIA's repository of Debian 12, signed by a key of its own making: two
 # branches of the driver under the real names, with their dependencies and their unit, and a module
 # that DKMS really builds. The module says nothing but its version; NVML is the one of tests/fakes.
-# Usage: make_repository.sh FOLDER NVML; leaves FOLDER/{repo,repo.asc}.
+# Usage: make_repository.sh FOLDER NVML; leaves FOLDER/{repo,vendor.asc}.
 set -euo pipefail
 nvml=$(realpath "$2")
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
-mkdir repo gpg
-chmod 700 gpg
-
-# Makes the tree in deb/ a package. Further lines of its control file are standard input.
-deb() {  # NAME VERSION
-  mkdir -p deb/DEBIAN
-  {
-    printf 'Package: %s\nVersion: %s\nArchitecture: all\nMaintainer: Nobody <nobody@example>\n' "$1" "$2"
-    cat
-    printf 'Description: test\n'
-  } >deb/DEBIAN/control
-  dpkg-deb --root-owner-group -Zgzip -b deb "repo/$1_$2_all.deb" >/dev/null
-  rm -r deb
-}
+# shellcheck source=tests/testdata/lab/flat_repository.sh
+source "$here/../flat_repository.sh"
 
 # The source of a module, and what the real package does with it.
 module() {  # VERSION
@@ -104,13 +93,4 @@ printf 'Depends: libc6\n' | deb libcublas-12-8 12.8.4.1-1
 printf 'Depends: libc6\n' | deb libcublas-13-0 13.0.2.14-1
 printf 'Depends: libc6\n' | deb libnccl2 2.27.7-1+cuda12.9
 printf 'Depends: libc6\n' | deb libnccl2 2.27.7-1+cuda13.0
-
-gpg --homedir gpg --batch --quiet --passphrase '' --quick-generate-key vendor@example ed25519 sign never 2>/dev/null
-gpg --homedir gpg --armor --export vendor@example >repo.asc
-(cd repo && dpkg-scanpackages --multiversion . >Packages 2>/dev/null)
-{
-  printf 'Origin: NVIDIA\nDate: %s\nSHA256:\n' "$(date -Ru)"
-  printf ' %s %s Packages\n' "$(sha256sum <repo/Packages | cut -d' ' -f1)" "$(stat -c %s repo/Packages)"
-} >repo/Release
-gpg --homedir gpg --batch --quiet --clearsign --output repo/InRelease repo/Release
-gpgconf --homedir gpg --kill all
+sign_repository NVIDIA
