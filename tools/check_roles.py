@@ -75,10 +75,10 @@ def main():
     errors += [f"docs/roles.md: '## {name}' is not a role" for name in headings if name not in roles]
     written = page
     for role in roles:
-        block = re.compile(rf"(<!-- variables of {role} -->\n).*?(\n<!-- end -->)", re.S)
+        block = re.compile(rf"(<!-- variables of {role} -->\n).*?(<!-- end -->)", re.S)
         if not block.search(page):
             errors.append(f"docs/roles.md: no '<!-- variables of {role} -->' … '<!-- end -->'")
-        written = block.sub(lambda found, role=role: found[1] + table(role) + found[2], written)
+        written = block.sub(lambda found, role=role: f"{found[1]}{table(role)}\n{found[2]}", written)
     if "--write" in sys.argv[1:] and not errors:
         PAGE.write_text(written, encoding="utf-8")
     elif written != page:
