@@ -31,12 +31,12 @@ namespace {
 
 struct Targets {
   size_t nodes;
-  const char *rss_mib, *run_s, *storm_s;
+  const char *rss_mib, *peak_mib, *run_s, *storm_s, *idle_percent;
 };
 constexpr Targets kTargets[] = {
-    {100, "", "", ""},
-    {1'000, "<= 200", "<= 5", "<= 10"},
-    {10'000, "<= 1300", "<= 30", "<= 60"},
+    {100, "", "", "", "", ""},
+    {1'000, "<= 200", "", "<= 5", "<= 10", ""},
+    {10'000, "<= 1300", "<= 1500", "<= 15", "<= 60", "<= 15"},
 };
 
 struct Options {
@@ -82,7 +82,7 @@ Targets TargetsOf(size_t nodes) {
   for (const Targets& row : kTargets) {
     if (row.nodes == nodes) return row;
   }
-  return {nodes, "", "", ""};
+  return {nodes, "", "", "", "", ""};
 }
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
@@ -101,7 +101,7 @@ absl::Status MeasureRun(SwarmCluster& cluster, size_t nodes, const testing::Agen
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(cluster.Muster({"apply", "playbooks/site.yaml", "--yes", "--skip-validation"}));
   Figure(nodes, "run", SecondsSince(start), "s", targets.run_s);
-  // Each node is in one of the two plays.
+  // Each node has work in one of the plays.
   if (swarm.finished_plans() != nodes) {
     return absl::InternalError(
         absl::StrCat("the run ended, and ", swarm.finished_plans(), " of ", nodes, " plans did"));
@@ -109,7 +109,7 @@ absl::Status MeasureRun(SwarmCluster& cluster, size_t nodes, const testing::Agen
   ASSIGN_OR_RETURN(const ProcessUse at_end, UseOf(cluster.controller()));
   Figure(nodes, "run_controller_cpu", at_end.cpu_s - before.cpu_s, "s", "");
   Figure(nodes, "run_reports", static_cast<double>(swarm.sent_reports()), "reports", "");
-  Figure(nodes, "run_peak_rss", at_end.peak_rss_mib, "MiB", "");
+  Figure(nodes, "run_peak_rss", at_end.peak_rss_mib, "MiB", targets.peak_mib);
   absl::SleepFor(absl::Seconds(3));
   ASSIGN_OR_RETURN(const ProcessUse after, UseOf(cluster.controller()));
   Figure(nodes, "rss_after_run", after.rss_mib, "MiB", targets.rss_mib);
@@ -179,7 +179,8 @@ absl::Status Measure(const Options& options, size_t nodes) {
   Figure(nodes, "threads", idle.threads, "threads", "");
   absl::SleepFor(absl::Seconds(10));
   ASSIGN_OR_RETURN(const ProcessUse later, UseOf(cluster->controller()));
-  Figure(nodes, "idle_cpu", (later.cpu_s - idle.cpu_s) * 10, "% of a core", "");
+  Figure(nodes, "idle_cpu", (later.cpu_s - idle.cpu_s) * 10, "% of a core",
+         TargetsOf(nodes).idle_percent);
   RETURN_IF_ERROR(MeasureRun(*cluster, nodes, swarm));
   for (const size_t viewers : std::set<size_t>{0, options.viewers})
     RETURN_IF_ERROR(MeasureHeartbeats(*cluster, nodes, swarm, viewers));
