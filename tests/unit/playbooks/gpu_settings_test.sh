@@ -6,8 +6,9 @@ set -euo pipefail
 readonly program=playbooks/roles/gpu_settings/files/gpu-settings
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export FAKE_NVIDIA_SMI=$work/smi PATH=$work/bin:$PATH
+export FAKE_NVIDIA_SMI=$work/smi FAKE_NVIDIA_SMI_BOOT=$work/boot-id PATH=$work/bin:$PATH
 readonly root=$work/root
+echo first >"$FAKE_NVIDIA_SMI_BOOT"
 
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
 expect_equal() { [[ $1 == "$2" ]] || fail "$3: '$2', not '$1'"; }         # WANTED GOT WHAT
@@ -81,26 +82,17 @@ process() {  # PID NAME ARGS [FILE]
   printf '%s\0' "$3" >"$root/proc/$1/cmdline"
   [[ -z ${4:-} ]] || ln -s "$4" "$root/proc/$1/fd/3"
 }
+# The driver is another load of the module.
+load_driver() {
+  mkdir "$root/sys/module/new"
+  rmdir "$root/sys/module/nvidia"
+  mv "$root/sys/module/new" "$root/sys/module/nvidia"
+  echo again >>"$FAKE_NVIDIA_SMI_BOOT"
+}
 reboot() {
-  rm -rf "$root/run" "$root/sys/module/nvidia"
-  # The driver is another load of the module.
-  mkdir -p "$root/run" "$root/sys/module/other" "$root/sys/module/nvidia"
-  python3 -c '
-import json, sys
-gpus = json.load(open(sys.argv[1]))
-for gpu in gpus:
-    for kind in ("ecc", "mig"):
-        if gpu.get(kind):
-            gpu[kind][0] = gpu[kind][1]
-    # Hopper forgets the mode of MIG with the driver.
-    if gpu.get("mig") and gpu["generation"] == "hopper":
-        gpu["mig"] = [0, 0]
-    gpu["instances"] = []
-    gpu["compute_mode"] = "Default"
-    gpu["power"][0] = gpu["power"][3]
-    for clock in ("graphics", "memory"):
-        gpu[clock] = [None, gpu[clock][1], gpu[clock][1]]
-json.dump(gpus, open(sys.argv[1], "w"))' "$FAKE_NVIDIA_SMI/gpus.json"
+  rm -r "$root/run"
+  mkdir "$root/run"
+  load_driver
 }
 
 echo "== what the role writes: models and indices"
@@ -146,6 +138,15 @@ reboot
 expect 1 check "after a boot"
 expect 0 boot "the unit"
 expect 0 check "after the unit"
+
+echo "== a driver that was loaded again has forgotten its locks"
+node h200
+want "all graphics_clock_mhz 1980"
+expect 0 apply "a lock to the highest clock"
+load_driver
+expect 1 check "without the lock"
+expect 0 apply "the lock again"
+expect_equal '[[1980,1980],1980,1980]' "$(of GPU-0 graphics)" "the lock"
 
 echo "== a GPU that is used is left alone, and the user is named"
 for kind in listed open job infinity squeue dead attendant; do
@@ -193,10 +194,16 @@ expect_equal '[] [1,0]' "$(of GPU-0 instances) $(of GPU-0 mig)" "no instance bef
 
 echo "== a reset instead, where it is allowed and works"
 node a100
-reset=yes want "all mig 1g.5gb 7" "all graphics_clock_mhz 900" "all compute_mode default"
+want "all graphics_clock_mhz 1410"
+expect 0 apply "a lock before the reset"
+reset=yes want "all ecc off" "all graphics_clock_mhz 1410"
 expect 0 apply "a reset"
+expect_equal '[0,0] [[1410,1410],1410,1410]' "$(of GPU-0 ecc) $(of GPU-0 graphics)" "ECC, and the lock after the reset"
+expect_equal 1 "$(calls | grep -c gpu-reset)" "resets"
+reset=yes want "all mig 1g.5gb 7" "all graphics_clock_mhz 1410" "all compute_mode default"
+expect 0 apply "a reset for MIG"
 expect 0 check "after a reset"
-expect_equal '[1,1]' "$(of GPU-0 mig)" "MIG"
+expect_equal '[1,1] [[1410,1410],1410,1410]' "$(of GPU-0 mig) $(of GPU-0 graphics)" "MIG, and the lock"
 node a100
 echo no_reset >"$FAKE_NVIDIA_SMI/faults"
 reset=yes want "all ecc off"
@@ -215,6 +222,7 @@ for row in "all ecc on|GPU 1 (NVIDIA GeForce RTX 2080 Ti): ecc: this GPU has no 
   "gpu 0 graphics_clock_mhz 2100|GPU 0 (NVIDIA H200): graphics_clock_mhz: it is 2100, and this GPU reaches 1980" \
   "gpu 0 memory_clock_mhz 100 4000|GPU 0 (NVIDIA H200): memory_clock_mhz: it is 4000, and this GPU reaches 3201" \
   "gpu 4 power_limit_watts 500|gpu_settings names GPU 4, and this node has 0 1" \
+  "model h200 power_limit_watts 500|GPU 1 (NVIDIA GeForce RTX 2080 Ti): models: this GPU is not among those of the node's facts" \
   "all compute_mode fast|'all compute_mode fast' is not a setting" \
   "all power_limit_watts x[\$(touch $work/evil)]|is not a setting"; do
   want "all compute_mode exclusive_process" "${row%%|*}"
@@ -243,7 +251,7 @@ expect 2 apply "too much memory"
 expect_contains "$output" "do not fit beside each other: 3g.71gb,3g.71gb,1g.18gb" "the profiles"
 expect_equal '[]' "$(of GPU-0 instances)" "no half of a layout"
 
-echo "== nvidia-smi that fails, ignores, hangs or is missing"
+echo "== nvidia-smi that fails or sets nothing"
 node h200
 want "all graphics_clock_mhz 1200"
 echo no_lock >"$FAKE_NVIDIA_SMI/faults"
