@@ -28,6 +28,9 @@ permits() {
   muster -o json audit list --limit 500 | read_json '
 print(sum(e["action"] == "reboot.permit" and e["subject"] == "c001" for e in value["events"]))'
 }
+gpu() {  # FIELD: of the first GPU, as JSON
+  node python3 -c 'import json, sys; print(json.dumps(json.load(open("/srv/gpus/gpus.json"))[0][sys.argv[1]]))' "$1"
+}
 job_is() { lab exec login1 scontrol show job "$job" | grep -q "JobState=$1"; }  # STATE
 
 mkdir "$work/vendor"
@@ -37,7 +40,7 @@ start_cluster 2 bookworm --prepared
 uri=$(node sed -n '0,/^URIs: /s/^URIs: //p' /etc/apt/sources.list.d/debian.sources)
 node sed -i 's/^Components: .*/Components: main/' /etc/apt/sources.list.d/debian.sources
 tar c -C "$work/vendor" repo | node tar x --no-same-owner -C /srv
-node sh -c 'apt-get update -qq && apt-get install -qq -y -o DPkg::Lock::Timeout=120 --no-install-recommends linux-image-cloud-amd64' \
+node sh -c 'apt-get update -qq && apt-get install -qq -y -o DPkg::Lock::Timeout=120 --no-install-recommends linux-image-cloud-amd64 python3' \
   >"$work/kernel.log" 2>&1 &
 kernel_installed=$!
 join 'login1,c[001-002]'
@@ -48,6 +51,7 @@ cat >"$work/site/playbooks/driver.yaml" <<'EOF'
   roles:
     - cuda_driver
     - {role: cuda_libraries, needs: [cuda_driver], when: cuda_libraries}
+    - {role: gpu_settings, needs: [cuda_driver], when: gpu_settings_gpus > 0}
 EOF
 wait "$kernel_installed" || fail "no kernel: $(tail -n 5 "$work/kernel.log")"
 node sh -s <"$source/play_hardware.sh"
@@ -79,23 +83,59 @@ expect_contains "$APPLY_OUTPUT" "roles/cuda_driver/tasks/refuse.yaml:" "the plac
 step "a program has a GPU: another branch is refused, and nothing has changed"
 job=$(lab exec login1 sbatch --parsable -w c002 --mem=16 -o /dev/null --wrap "sleep 600")
 wait_for 30 "job $job" job_is RUNNING
+settings=(-e 'gpu_settings={"ecc": false, "power_limit_watts": 300, "graphics_clock_mhz": [900, 1200]}')
 node sh -c 'systemd-run --quiet --unit=gpu-user sh -c "exec sleep 600 </dev/nvidia0"'
 vendor 580
 expect_applied 3 "another branch under a program"
 expect_contains "$APPLY_OUTPUT" "programs use GPUs of this node: sleep (" "the refusal"
+node mkdir /srv/gpus
+node sh -c 'cat >/srv/gpus/nvidia-smi && chmod 755 /srv/gpus/nvidia-smi' <tests/fakes/nvidia/nvidia-smi
+node sh -c 'cat >/srv/gpus/gpus.json' <"$source/gpus.json"
+vendor 570 "${settings[@]}"
+expect_applied 3 "settings of a GPU under a program"
+expect_contains "$APPLY_OUTPUT" "GPU settings are to change, but programs use GPUs of this node: sleep (" "the refusal"
+expect_equal "[400, 100, 400, 400]" "$(gpu power)" "the power limit"
 node systemctl stop gpu-user
 expect_equal 570.172.08-1 "$(version_of libnvidia-ml1)" "the libraries"
 
+step "settings of the GPUs: ECC waits for a reboot, which the role does with a permit"
+vendor 570 -e 'gpu_settings={"power_limit_watts": 500}'
+expect_applied 3 "a limit beyond the GPU's range"
+expect_contains "$APPLY_OUTPUT" "GPU 0 (NVIDIA A100-SXM4-40GB): power_limit_watts: it is 500, and this GPU takes 100 to 400" "the range"
+vendor 570 "${settings[@]}"
+expect_applied 0 "settings of the GPUs"
+[[ $(boot_of c001) != "$boot" ]] || fail "c001 was not rebooted for its mode of ECC"
+boot=$(boot_of c001)
+expect_equal 1 "$(permits)" "permits for c001 in the audit log"
+expect_set() {  # WHEN
+  expect_equal "[0, 0] [300, 100, 400, 400] [[900, 1200], 1410, 1200]" "$(gpu ecc) $(gpu power) $(gpu graphics)" "GPU 0 $1"
+  node /usr/local/lib/muster/gpu-settings check || fail "GPUs are not set $1"
+  expect_equal active "$(node systemctl is-active muster-gpu-settings)" "the unit $1"
+}
+expect_set "after the reboot"
+vendor 570 "${settings[@]}" --detailed-exitcode
+expect_applied 0 "the second apply"
+
 step "branch 580: one reboot, and the job elsewhere does not notice"
-vendor 580
+vendor 580 "${settings[@]}"
 expect_applied 0 "branch 580"
 [[ $(boot_of c001) != "$boot" ]] || fail "c001 was not rebooted"
-expect_equal 1 "$(permits)" "permits for c001 in the audit log"
+expect_equal 2 "$(permits)" "permits for c001 in the audit log"
+expect_set "with the new driver"
+# slurmd gives out GPUs that are set.
+set_at=$(node systemctl show --value -p ActiveEnterTimestampMonotonic muster-gpu-settings)
+slurmd_at=$(node systemctl show --value -p ExecMainStartTimestampMonotonic slurmd)
+((set_at > 0 && set_at <= slurmd_at)) || fail "slurmd started at $slurmd_at, before the GPUs were set at $set_at"
 job_is RUNNING || fail "the job on c002 is gone"
 expect_equal "580.95.05 580.95.05-1" "$(module version) $(version_of libnvidia-ml1)" "module and libraries"
 expect_equal active "$(node systemctl is-active nvidia-persistenced)" "persistence daemon"
-vendor 580 --detailed-exitcode
+vendor 580 "${settings[@]}" --detailed-exitcode
 expect_applied 0 "the second apply"
+vendor 580
+expect_applied 0 "no settings any more"
+! node ls /etc/muster-gpu-settings.conf /etc/systemd/system/muster-gpu-settings.service 2>/dev/null ||
+  fail "files of GPU settings are still there"
+expect_equal "[300, 100, 400, 400]" "$(gpu power)" "the power limit, which stays until the next boot"
 expect_contains "$(node apt-mark showhold)" nvidia-kernel-open-dkms "holds"
 expect_contains "$(node apt-config dump Unattended-Upgrade::Package-Blacklist)" nvidia- "the black list"
 

@@ -64,6 +64,10 @@ if [ "\$(cat /sys/module/nvidia/version)" != $1 ]; then
   echo "Failed to initialize NVML: Driver/library version mismatch"
   exit 18
 fi
+# The GPUs' settings, where the test has put what plays them.
+if [ -e /srv/gpus/nvidia-smi ] && [ "\$1" != --query-gpu=uuid ]; then
+  FAKE_NVIDIA_SMI=/srv/gpus exec /srv/gpus/nvidia-smi "\$@"
+fi
 minor=0
 for gpu in /sys/bus/pci/devices/*; do
   echo "GPU-\$(basename "\$gpu")"
