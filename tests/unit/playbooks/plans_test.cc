@@ -308,7 +308,8 @@ class Scribe {
         for (const v1::RolePlan& role : whole.plan->roles())
           absl::StrAppend(&text, Role(role, whole.blobs));
       } else {
-        absl::StrAppend(&text, "\nREFUSED\n", Refusal(whole.error), EachAlone(play, node));
+        absl::StrAppend(&text, "\nREFUSED as a whole; its roles, each alone:\n",
+                        EachAlone(play, node, whole.error));
       }
     }
     return text;
@@ -318,11 +319,12 @@ class Scribe {
   const std::set<std::string>& roles() const { return roles_; }
 
  private:
-  // The roles of a play whose plan is refused.
-  std::string EachAlone(size_t play, const std::string& node) {
+  // The roles of a play whose plan is refused. `error` is said only if no role alone is to blame.
+  std::string EachAlone(size_t play, const std::string& node, const absl::Status& error) {
     CompileOptions options = options_;
     options.owners = nullptr;
     std::string text;
+    bool is_blamed = false;
     for (const playbook::RoleUse& use : site_.plays[play].roles) {
       Playbook alone = site_;
       alone.plays = {site_.plays[play]};
@@ -330,6 +332,7 @@ class Scribe {
       const NodePlan plan =
           std::move(CompilePlay(alone, 0, inventory_, facts_, {node}, options, secrets_).at(0));
       if (!plan.error.ok()) {
+        is_blamed = true;
         roles_.insert(use.role->name);
         absl::StrAppend(&text, "\nrole ", use.role->name, ": REFUSED\n", Refusal(plan.error));
         continue;
@@ -337,7 +340,7 @@ class Scribe {
       for (const v1::RolePlan& role : plan.plan->roles())
         absl::StrAppend(&text, Role(role, plan.blobs));
     }
-    return text;
+    return is_blamed ? text : Refusal(error) + text;
   }
 
   // In full where it first occurs.
