@@ -1,6 +1,6 @@
 #!/bin/bash
 # What stands around Slurm: the packet filter of a node with two networks, metrics and alerts, users'
-# software.
+# software, the cache of packages, and who may log in where.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -36,6 +36,13 @@ firing() {  # ALERT: Prometheus knows the rule and it holds
 sys.exit(not any(a["labels"]["alertname"] == sys.argv[1] for a in value["data"]["alerts"]))' "$1"
 }
 
+# Logs in from this machine with the lab's key, as people do with theirs.
+log_in() {  # [USER@]NODE CMD…
+  timeout 20 ssh -n -F "$(lab_folder)/ssh/config" -o LogLevel=ERROR "$@"
+}
+is_kept_out() { ! log_in "$1" true 2>/dev/null; }  # USER@NODE
+answer() { "$@" curl -s --max-time 10 --noproxy '*' -o /dev/null -w '%{http_code}' "http://$login1:3142/" || true; }  # FROM…
+
 start_cluster 1 bookworm --prepared --gpus 2
 mkdir "$work"/{grafana,inventory}
 tests/testdata/lab/grafana/make_repository.sh "$work/grafana"
@@ -67,6 +74,30 @@ groups:
       module_system: environment-modules
       module_paths: [/apps/modulefiles]
       cluster_interface: host0
+      package_cache_host: login1
+YAML
+cat >>"$work/inventory/services.yaml" <<YAML
+  people:
+    nodes: "login1,c001"
+    vars:
+      cluster_groups: [{name: people, gid: 3000}, {name: admins, gid: 3001}]
+      cluster_users:
+        - {name: ann, uid: 3001, group: people, keys: ["$(<"$(lab_folder)/ssh/id_ed25519.pub")"]}
+        - {name: boss, uid: 3002, group: people, groups: [admins], keys: ["$(<"$(lab_folder)/ssh/id_ed25519.pub")"]}
+      login_limits: [{domain: "@people", type: hard, item: nproc, value: 4321}]
+      ssh_hardening: true
+      ssh_allowed_groups: [people]
+      # Without control groups Slurm has no such step by itself; it does not follow processes then, but
+      # still says who has a job.
+      slurm_extra_config: ["PrologFlags=Alloc,Contain"]
+      login_needs_job: true
+      login_admin_groups: [admins]
+  directory:
+    nodes: c001
+    vars:
+      sssd_uris: ["ldaps://directory.example"]  # nobody answers
+      sssd_base: dc=example
+      sssd_allowed_groups: [students]
 YAML
 python3 - "$work/grafana/vendor.asc" >"$work/inventory/grafana.yaml" <<'PY'
 import json, sys
@@ -133,6 +164,70 @@ lab exec c001 install -d /apps/modulefiles
 # shellcheck disable=SC2016
 expect_contains "$(lab exec c001 bash -lc 'echo $MODULEPATH')" /apps/modulefiles "MODULEPATH of a login"
 expect_equal "NCCL_SOCKET_IFNAME==host0" "$(lab exec c001 grep -v '^#' /etc/nccl.conf)" "nccl.conf"
+
+step "the worker's packages come through the login node, which serves nobody else"
+login1=$(lab exec c001 getent ahostsv4 login1 | awk 'NR == 1 { print $1 }')
+expect_contains "$(lab exec c001 apt-config dump Acquire::http::Proxy)" "\"http://$login1:3142\"" "the worker's proxy"
+lab exec c001 env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y hello </dev/null >/dev/null
+expect_contains "$(lab exec login1 find /var/cache/apt-cacher-ng -name 'hello_*.deb')" hello_ "what the cache has kept"
+[[ $(answer lab exec c001) != 000 ]] || fail "the cache does not answer the worker"
+expect_equal 000 "$(answer env)" "the cache's answer to a machine that is no node"
+expect_equal 403 "$(lab exec c001 curl -s --max-time 10 -o /dev/null -w '%{http_connect}' \
+  -x "http://$login1:3142" https://example.com/ || true)" "a tunnel through the cache to anywhere"
+
+step "sessions have their limits, and sshd its settings"
+expect_equal 4321 "$(log_in boss@c001 'ulimit -Hu')" "processes of a session"
+expect_contains "$(lab exec c001 sshd -T)" "passwordauthentication no" "sshd's settings"
+
+step "the directory is down, and nobody notices who is not in it"
+expect_equal active "$(lab exec c001 systemctl is-active sssd)" sssd
+expect_equal "" "$(lab exec c001 systemctl list-units --failed --plain --no-legend 'sssd*')" "failed parts of sssd"
+expect_contains "$(lab exec c001 sssctl config-check)" "validators: 0" "sssd's configuration"
+rc=0
+lab exec c001 timeout 15 getent passwd nobody-of-this-name || rc=$?
+expect_equal 2 "$rc" "the answer to an unknown name"
+log_in ann@login1 true || fail "ann cannot log in to the login node"
+
+step "a worker lets in who has a job there, and administrators"
+# sssd's part of PAM lets users of the node through early; the question for the job comes before it.
+is_kept_out ann@c001 || fail "ann is on the worker without a job"
+expect_contains "$(lab exec c001 journalctl -q --no-pager -t sshd)" \
+  "Access denied for user ann by PAM account configuration" "why ann is kept out"
+log_in boss@c001 true || fail "an administrator is kept out"
+log_in c001 true || fail "root is kept out"
+expect_equal masked "$(lab exec c001 systemctl is-enabled systemd-logind || true)" "logind of the worker"
+job=$(lab exec login1 runuser -u ann -- sbatch --parsable --chdir=/ --output=/dev/null -w c001 --wrap 'sleep 300')
+wait_for 30 "ann beside her job" log_in ann@c001 true
+expect_contains "$(lab exec c001 journalctl -q --no-pager)" "adopted into job $job" "the journal"
+lab exec login1 systemctl stop slurmctld
+lab exec c001 systemctl stop slurmd
+log_in boss@c001 true || fail "without Slurm an administrator is kept out"
+lab exec c001 systemctl start slurmd
+lab exec login1 systemctl start slurmctld
+wait_for 30 "slurmctld answers" lab exec login1 scontrol ping
+lab exec login1 scancel "$job"
+wait_for 30 "ann out after her job" is_kept_out ann@c001
+nodes_idle c001 || wait_for 30 "c001 idle again" nodes_idle c001
+
+step "what would lock Muster out, or is misspelt, is refused"
+apply playbooks/site.yaml --limit c001 -e 'ssh_extra_config=["PermitRootLogin no"]'
+expect_applied 3 "a refused configuration of sshd"
+expect_contains "$APPLY_OUTPUT" "root could not log in by key" "what is wrong with it"
+log_in c001 true || fail "a refused configuration of sshd is in use"
+apply playbooks/site.yaml --limit c001 -e 'sssd_extra_config=["ldap_pagesize = 500"]'
+expect_applied 3 "a refused configuration of sssd"
+expect_contains "$APPLY_OUTPUT" "'ldap_pagesize' is not allowed" "what is wrong with it"
+apply playbooks/site.yaml --limit c001
+expect_applied 0 "the configuration of before"
+
+step "without the question for jobs everybody comes in, and nothing of it is left"
+sed -i 's/login_needs_job: true/login_needs_job: false/' "$work/inventory/services.yaml"
+muster inventory apply "$work/inventory" >/dev/null
+apply playbooks/site.yaml --limit c001
+expect_applied 0 "no question for jobs"
+log_in ann@c001 true || fail "ann is kept out"
+expect_equal "" "$(lab exec c001 sh -c 'grep -rl muster-job-login /etc/pam.d; ls -d /etc/pam.d/muster-* 2>/dev/null; true')" "files of PAM"
+expect_equal active "$(lab exec c001 systemctl is-active systemd-logind)" "logind of the worker"
 
 step "after a restart of the machine the filter is there before anybody asks"
 lab exec login1 systemctl is-enabled muster-firewall.service

@@ -35,9 +35,9 @@ using ::testing::Not;
 using testing::Said;
 using testing::StatusIs;
 
-// Storage servers come first: the others mount what they serve. Then GPU drivers, which slurm.conf
-// depends on.
-constexpr size_t kLoginPlay = 2;
+// The package cache comes first: the others may have no other way to packages. Then storage
+// servers: the others mount what they serve. Then GPU drivers, which slurm.conf depends on.
+constexpr size_t kLoginPlay = 3;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -1,0 +1,351 @@
+// The roles by which people and packages come in, on Debian and on Enterprise Linux: sssd,
+// login_access, package_cache, and what base makes of the cache.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/value/proto_value.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "muster/v1/facts.pb.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/healthy_node.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kAll[] = R"(
+- play: p
+  hosts: all
+  roles:
+    - base
+    - {role: package_cache, needs: [base], when: package_cache_host == node.name}
+    - {role: sssd, needs: [base], when: sssd_uris}
+    - {role: login_access, needs: [sssd]}
+)";
+
+// What a site needs to say for a directory.
+constexpr char kDirectory[] = R"({"sssd_uris": ["ldaps://ldap1.example"],
+    "sssd_base": "dc=example,dc=org", "sssd_allowed_groups": ["hpc", "HPC Users"]})";
+
+class LoginTest : public ::testing::Test {
+ protected:
+  LoginTest() {
+    const std::filesystem::path roles = "playbooks/roles";
+    for (const char* role : {"base", "package_cache", "sssd", "login_access"})
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(roles / role)) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream in(entry.path(), std::ios::binary);
+        site_[entry.path().string()] =
+            std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+      }
+    site_["playbooks/login.yaml"] = kAll;
+    absl::StatusOr<Inventory> inventory =
+        ParseInventory({{"c.yaml",
+                         "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, login2: "
+                         "{role: login, address: \"2001:db8::2\"}, c001: {role: compute, address: "
+                         "10.0.0.11}}\n"}});
+    EXPECT_OK(inventory);
+    inventory_ = *std::move(inventory);
+    GiveOs("debian", "12");
+  }
+
+  void GiveOs(const std::string& id, const std::string& version) {
+    for (const Node& node : inventory_.nodes()) {
+      v1::Facts facts = testing::HealthyNode(0);
+      facts.mutable_os()->set_id(id);
+      facts.mutable_os()->set_version_id(version);
+      facts.mutable_cgroup()->set_usable_by_slurm(true);
+      facts_[node.name] = ProtoToValue(facts);
+    }
+  }
+
+  // Adds variables to those that are set.
+  void Set(const std::string& json) {
+    const auto variables = nlohmann::ordered_json::parse(json);
+    for (const auto& [name, value] : variables.items()) options_.extra_vars[name] = value;
+  }
+
+  NodePlan Compile(const std::string& node) {
+    const auto playbook = LoadPlaybook(site_, "playbooks/login.yaml");
+    EXPECT_OK(playbook);
+    if (!playbook.ok()) return {};
+    auto plans = CompilePlay(**playbook, 0, inventory_, facts_, {node}, options_, secrets_);
+    return std::move(plans.at(0));
+  }
+
+  // The step of that name on the node, the handlers' too.
+  v1::Step Step(const std::string& node, const std::string& name) {
+    const NodePlan plan = Compile(node);
+    EXPECT_OK(plan.error);
+    if (plan.plan == nullptr) return {};
+    for (const v1::RolePlan& role : plan.plan->roles()) {
+      for (const v1::Step& step : role.steps())
+        if (step.name() == name) return step;
+      for (const v1::Step& step : role.handlers())
+        if (step.name() == name) return step;
+    }
+    ADD_FAILURE() << "no step " << name << " on " << node;
+    return {};
+  }
+
+  // The file that the node has at that path; one that is absent has no content.
+  v1::FileResource File(const std::string& node, const std::string& path) {
+    const NodePlan plan = Compile(node);
+    EXPECT_OK(plan.error);
+    if (plan.plan == nullptr) return {};
+    for (const v1::RolePlan& role : plan.plan->roles())
+      for (const v1::Step& step : role.steps())
+        if (step.has_file() && step.file().path() == path && step.skip_reason().empty())
+          return step.file();
+    return {};
+  }
+
+  std::vector<std::string> RolesOf(const std::string& node) {
+    const NodePlan plan = Compile(node);
+    EXPECT_OK(plan.error);
+    std::vector<std::string> names;
+    if (plan.plan != nullptr)
+      for (const v1::RolePlan& role : plan.plan->roles()) names.push_back(role.name());
+    return names;
+  }
+
+  FileTree site_;
+  Inventory inventory_;
+  FactsByNode facts_;
+  CompileOptions options_;
+  testing::FakeSecretSource secrets_;
+};
+
+TEST_F(LoginTest, WithoutVariablesNothingIsThere) {
+  EXPECT_THAT(RolesOf("c001"), UnorderedElementsAre("base", "login_access"));
+  for (const char* path :
+       {"/etc/security/limits.d/60-muster-login.conf", "/etc/ssh/sshd_config.d/00-muster.conf",
+        "/etc/security/muster-access.conf", "/etc/pam.d/muster-job-login"})
+    EXPECT_EQ(File("c001", path).state(), v1::PRESENCE_ABSENT) << path;
+  EXPECT_EQ(Step("c001", "sshd asks for no job").line().state(), v1::PRESENCE_ABSENT);
+  EXPECT_FALSE(Step("c001", "nobody moves sessions").skip_reason().empty());
+}
+
+TEST_F(LoginTest, NamesOfEveryDistribution) {
+  const struct {
+    const char *os, *version, *sssd, *certificates, *adopt, *unit;
+    uint32_t mode;
+  } kCases[] = {
+      {"debian", "12", "libnss-sss", "/etc/ssl/certs/ca-certificates.crt", "libpam-slurm-adopt",
+       "ssh.service", 0600},
+      {"debian", "13", "libpam-sss", "/etc/ssl/certs/ca-certificates.crt", "libpam-slurm-adopt",
+       "ssh.service", 0640},
+      {"ubuntu", "24.04", "libnss-sss", "/etc/ssl/certs/ca-certificates.crt", "libpam-slurm-adopt",
+       "ssh.service", 0600},
+      {"rocky", "9.4", "authselect", "/etc/pki/tls/certs/ca-bundle.crt", "slurm-pam_slurm",
+       "sshd.service", 0600},
+  };
+  Set(kDirectory);
+  Set(R"({"login_needs_job": true})");
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version));
+    GiveOs(c.os, c.version);
+    const bool dnf = std::string(c.os) == "rocky";
+    EXPECT_THAT(Step("c001", "sssd").package().names(), Contains(c.sssd));
+    EXPECT_THAT(File("c001", "/etc/sssd/sssd.conf").content(),
+                HasSubstr(absl::StrCat("\nldap_tls_cacert = ", c.certificates, "\n")));
+    EXPECT_EQ(File("c001", "/etc/sssd/sssd.conf").mode(), c.mode);
+    EXPECT_THAT(Step("c001", "module that asks for a job").package().names(), ElementsAre(c.adopt));
+    EXPECT_EQ(Step("c001", "reload sshd").unit().name(), c.unit);
+    EXPECT_EQ(Step("c001", "users, groups and logins of the directory").skip_reason().empty(), dnf);
+    EXPECT_EQ(Step("c001", "logins of the directory's users").skip_reason().empty(), !dnf);
+    EXPECT_EQ(Step("c001", "sessions stay in the control group of their job").skip_reason().empty(),
+              !dnf);
+    EXPECT_TRUE(Step("c001", "nobody moves sessions").unit().masked());
+  }
+}
+
+TEST_F(LoginTest, TheDirectoryIsAskedOverTlsAlone) {
+  Set(kDirectory);
+  std::string conf = File("c001", "/etc/sssd/sssd.conf").content();
+  EXPECT_THAT(conf, AllOf(HasSubstr("\nldap_uri = ldaps://ldap1.example\n"),
+                          HasSubstr("\nldap_tls_reqcert = demand\n"),
+                          HasSubstr("\nsimple_allow_groups = hpc, HPC Users\n"),
+                          HasSubstr("\nmin_id = 1000\n"), Not(HasSubstr("start_tls")),
+                          Not(HasSubstr("authtok")), Not(HasSubstr("ldap_id_mapping"))));
+  EXPECT_THAT(File("c001", "/etc/sssd/sssd.conf").validate(),
+              ElementsAre("/usr/local/lib/muster/sssd-trial", "%s"));
+  EXPECT_EQ(File("c001", "/etc/sssd/muster-ca.pem").state(), v1::PRESENCE_ABSENT);
+  EXPECT_THAT(secrets_.asked, IsEmpty());
+
+  // A text is a list of one.
+  Set(R"json({"sssd_uris": "ldap://dc1.example", "sssd_allowed_groups": [],
+          "sssd_access_filter": "(memberOf=cn=hpc,dc=example,dc=org)",
+          "sssd_ca_certificates": "CERTIFICATE", "sssd_schema": "ad", "sssd_id_mapping": true,
+          "sssd_bind_dn": "reader@example.org", "sssd_homes": "/home/%u",
+          "sssd_extra_config": "ldap_page_size = 500"})json");
+  secrets_.secrets["sssd_bind_password"] = "word\n";
+  conf = File("c001", "/etc/sssd/sssd.conf").content();
+  EXPECT_THAT(
+      conf, AllOf(HasSubstr("\nldap_uri = ldap://dc1.example\n"),
+                  HasSubstr("\nldap_id_use_start_tls = true\n"),
+                  HasSubstr("\nldap_tls_cacert = /etc/sssd/muster-ca.pem\n"),
+                  HasSubstr("\nldap_default_bind_dn = reader@example.org\n"),
+                  HasSubstr("\nldap_default_authtok = word\n"),
+                  HasSubstr("\nldap_id_mapping = true\n"), HasSubstr("\naccess_provider = ldap\n"),
+                  HasSubstr("\nldap_access_filter = (memberOf=cn=hpc,dc=example,dc=org)\n"),
+                  HasSubstr("\noverride_homedir = /home/%u\n")));
+  EXPECT_THAT(conf, HasSubstr("\nldap_page_size = 500\n"));
+  EXPECT_EQ(File("c001", "/etc/sssd/muster-ca.pem").content(), "CERTIFICATE\n");
+  EXPECT_TRUE(Step("c001", "sssd's configuration").sensitive());
+  EXPECT_THAT(secrets_.readers, Each("sssd"));
+}
+
+TEST_F(LoginTest, ConfigurationsEndAsTheyAreWritten) {
+  Set(R"({"login_limits": [{"domain": "@students", "type": "hard", "item": "nproc", "value": 200},
+                           {"domain": "*", "item": "core", "value": "unlimited"}],
+          "login_needs_job": true, "login_admin_groups": ["wheel"], "login_admin_users": "boss",
+          "ssh_hardening": true, "ssh_allowed_groups": ["people", "guests"],
+          "ssh_extra_config": "ClientAliveInterval 60"})");
+  EXPECT_EQ(File("c001", "/etc/security/limits.d/60-muster-login.conf").content(),
+            "# Written by Muster: login_limits.\n"
+            "@students hard nproc 200\n* - core unlimited\n");
+  EXPECT_THAT(File("c001", "/etc/security/muster-access.conf").content(),
+              HasSubstr("\n+:root boss (wheel):ALL\n-:ALL:ALL\n"));
+  EXPECT_EQ(File("c001", "/etc/ssh/sshd_config.d/00-muster.conf").content(),
+            "# Written by Muster; changes made here are lost.\n"
+            "ClientAliveInterval 60\nUsePAM yes\nPubkeyAuthentication yes\n"
+            "PermitRootLogin prohibit-password\nPermitEmptyPasswords no\n"
+            "PermitUserEnvironment no\nMaxAuthTries 3\nPasswordAuthentication no\n"
+            "KbdInteractiveAuthentication no\nAllowGroups root people guests\n");
+  // Root comes first, and one line makes both count at once.
+  const std::string pam = File("c001", "/etc/pam.d/muster-job-login").content();
+  EXPECT_LT(pam.find("account sufficient pam_access.so"),
+            pam.find("account required pam_slurm_adopt.so"));
+  const v1::LineResource line = Step("c001", "sshd asks for a job").line();
+  EXPECT_EQ(line.line(), "account    substack     muster-job-login");
+  EXPECT_THAT(line.validate(), ElementsAre("/usr/local/lib/muster/sshd-pam-check", "%s"));
+  // Login nodes ask for no job.
+  EXPECT_EQ(File("login1", "/etc/pam.d/muster-job-login").state(), v1::PRESENCE_ABSENT);
+  EXPECT_FALSE(Step("login1", "nobody moves sessions").skip_reason().empty());
+
+  Set(R"({"ssh_passwords": true, "ssh_admin_user": "installer"})");
+  EXPECT_THAT(File("login1", "/etc/ssh/sshd_config.d/00-muster.conf").content(),
+              AllOf(HasSubstr("\nPermitRootLogin no\n"), Not(HasSubstr("PasswordAuth"))));
+  EXPECT_THAT(File("login1", "/usr/local/lib/muster/sshd-trial").content(),
+              HasSubstr("\nreadonly admin=installer\n"));
+}
+
+TEST_F(LoginTest, TheOthersAskTheCacheAndTheCacheGoesOut) {
+  const std::string proxy = "/etc/apt/apt.conf.d/80muster-proxy";
+  Set(R"({"package_cache_host": "login1"})");
+  EXPECT_THAT(RolesOf("login1"), UnorderedElementsAre("base", "package_cache", "login_access"));
+  EXPECT_THAT(RolesOf("c001"), UnorderedElementsAre("base", "login_access"));
+  EXPECT_EQ(File("login1", proxy).state(), v1::PRESENCE_ABSENT);
+  for (const char* node : {"c001", "login2"})
+    EXPECT_THAT(File(node, proxy).content(),
+                HasSubstr("Acquire::http::Proxy \"http://10.0.0.1:3142\";\n"));
+  EXPECT_THAT(File("login1", "/etc/apt-cacher-ng/acng.conf").content(),
+              AllOf(HasSubstr("\nBindAddress: 10.0.0.1\nPort: 3142\nUseWrap: 1\n"),
+                    HasSubstr("\nPassThroughPattern: ^-$\n"), Not(HasSubstr("Proxy:"))));
+  EXPECT_EQ(File("login1", "/etc/apt-cacher-ng/muster-clients").content(),
+            "10.0.0.1\n[2001:db8::2]\n10.0.0.11\n");
+  EXPECT_TRUE(Step("login1", "password of the cache's page").sensitive());
+
+  // The site's proxy is the cache's own way out.
+  Set(R"({"package_cache_host": "login2", "package_cache_port": 3143,
+          "apt_proxy": "http://proxy.example:3128",
+          "package_cache_https_hosts": ["nvidia.github.io", "repo.example"],
+          "package_cache_clients": ["10.0.0.0/16", "2001:db8::/64"]})");
+  EXPECT_THAT(File("c001", proxy).content(),
+              HasSubstr("Acquire::http::Proxy \"http://[2001:db8::2]:3143\";\n"));
+  EXPECT_THAT(File("login2", proxy).content(),
+              HasSubstr("Acquire::http::Proxy \"http://proxy.example:3128\";\n"));
+  EXPECT_THAT(
+      File("login2", "/etc/apt-cacher-ng/acng.conf").content(),
+      AllOf(HasSubstr("\nBindAddress: [2001:db8::2]:3143\n"),
+            HasSubstr("\nPassThroughPattern: ^(nvidia[.]github[.]io|repo[.]example):443$\n"),
+            HasSubstr("\nProxy: http://proxy.example:3128\n")));
+  EXPECT_EQ(File("login2", "/etc/apt-cacher-ng/muster-clients").content(),
+            "10.0.0.0/16\n[2001:db8::]/64\n");
+
+  // dnf does not ask it.
+  Set(R"({"package_cache_host": "login1", "apt_proxy": ""})");
+  facts_["c001"]["os"]["id"] = "rocky";
+  EXPECT_EQ(File("c001", proxy).state(), v1::PRESENCE_ABSENT);
+}
+
+TEST_F(LoginTest, RefusesContradictionsWithTheirRemedy) {
+  const struct {
+    const char *what, *os, *variables;
+  } kCases[] = {
+      {"a cache on a worker", "debian", R"({"package_cache_host": "c001"})"},
+      {"a cache with dnf", "rocky", R"({"package_cache_host": "login1"})"},
+      {"clients that are none", "debian",
+       R"({"package_cache_host": "login1", "package_cache_clients": ["all"]})"},
+      {"a host with a path", "debian",
+       R"({"package_cache_host": "login1", "package_cache_https_hosts": ["https://a/b"]})"},
+      {"mixed connections", "debian", R"({"sssd_uris": ["ldap://a", "ldaps://b"]})"},
+      {"no base", "debian", R"({"sssd_base": ""})"},
+      {"a schema that is none", "debian", R"({"sssd_schema": "rfc"})"},
+      {"ids from SIDs that are not there", "debian", R"({"sssd_id_mapping": true})"},
+      {"nobody", "rocky", R"({"sssd_allowed_groups": []})"},
+      {"two rules", "debian", R"json({"sssd_access_filter": "(a=b)"})json"},
+      {"groups in one text", "debian", R"({"sssd_allowed_groups": "a,b"})"},
+      {"a filter that is none", "debian",
+       R"({"sssd_allowed_groups": [], "sssd_access_filter": "a=b"})"},
+      {"a line too many", "debian", R"({"sssd_homes": "/home/%u\nldap_tls_reqcert = never"})"},
+      {"a type that is none", "debian",
+       R"({"login_limits": [{"domain": "*", "type": "both", "item": "core", "value": 0}]})"},
+      {"an item that is none", "rocky",
+       R"({"login_limits": [{"domain": "*", "item": "cores", "value": 0}]})"},
+      {"a domain of two words", "debian",
+       R"({"login_limits": [{"domain": "ann bob", "item": "core", "value": 0}]})"},
+      {"a value that is none", "debian",
+       R"({"login_limits": [{"domain": "*", "item": "core", "value": "much"}]})"},
+      {"administrators in one text", "debian", R"({"login_admin_groups": "wheel adm"})"},
+      {"jobs that Slurm does not follow", "debian",
+       R"({"login_needs_job": true, "slurm_cgroups": false})"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.what);
+    GiveOs(c.os, std::string(c.os) == "rocky" ? "9.4" : "12");
+    options_.extra_vars = {};
+    Set(kDirectory);
+    Set(c.variables);
+    absl::Status error = Compile("login1").error;
+    if (error.ok()) error = Compile("c001").error;
+    EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
+}
+
+// slurm.conf has control groups only where every worker can use them, unless the site says
+// otherwise.
+TEST_F(LoginTest, AJobIsAskedForOnlyWhereSlurmFollowsItsProcesses) {
+  facts_["c001"]["cgroup"]["usable_by_slurm"] = false;
+  Set(R"({"login_needs_job": true})");
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_OK(Compile("login1").error);
+  Set(R"({"slurm_cgroups": true})");
+  EXPECT_OK(Compile("c001").error);
+  Set(R"({"slurm_cgroups": "auto", "slurm_extra_config": "PrologFlags=Alloc,Contain"})");
+  EXPECT_OK(Compile("c001").error);
+}
+
+}  // namespace
+}  // namespace muster::controller
