@@ -1,7 +1,8 @@
 #!/bin/bash
 # Slurm's accounting, from the database to the limits of users, and what runs around jobs: a job is
 # charged, one beyond a limit waits with the reason, what leaves the playbook leaves Slurm, and what an
-# administrator made by hand stays.
+# administrator made by hand stays. Then jobs with a /tmp of their own, tokens for slurmrestd, and a
+# reservation for maintenance.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -24,6 +25,9 @@ groups:
       slurm_prolog: true
       slurm_prolog_seconds: 10
       slurm_gpu_wait_seconds: 2
+      slurm_private_tmp: /var/lib/private_tmp
+      slurm_jwt: true
+      slurm_rest_host: login1
       cluster_groups: [{name: people, gid: 3000}]
       cluster_users:
         - {name: ann, uid: 3001, group: people}
@@ -45,6 +49,7 @@ accounted() {  # JOB: account, resources and state, as slurmdbd has them
   on login1 sacct -n -P -X -j "$1" --format=account,alloctres,state
 }
 is_accounted() { [[ $(accounted "$1") == "$2|"*"gres/gpu=$3"*"|$4" ]]; }  # JOB ACCOUNT GPUS STATE
+is_accounted_done() { [[ $(accounted "$1") == *"|COMPLETED" ]]; }  # JOB
 associations() { on login1 sacctmgr -nP show assoc format=account,user | sort | xargs; }
 is_reason() { [[ $(reason "$1") == *"$2"* ]]; }  # NODE PART
 
@@ -83,6 +88,79 @@ on c001 sh -c 'printf "#!/bin/sh\necho \$SLURM_JOB_GPUS >/var/tmp/epilog\n" >/et
 job=$(submit ann -w c001 --gres=gpu:2 --wrap 'test -c /dev/nvidia1')
 wait_for 60 "job $job in slurmdbd" is_accounted "$job" optics 2 COMPLETED
 wait_for 10 "its epilog" on c001 grep -qx 0,1 /var/tmp/epilog
+
+step "a job has a /tmp and a /dev/shm of its own, which end with it"
+on c001 touch /tmp/of_the_node /dev/shm/of_the_node
+# shellcheck disable=SC2016  # for the shell there
+seen=$(on login1 runuser -u ann -- srun --immediate=60 --chdir=/ -w c001 sh -c '
+  echo "before: $(ls -A /tmp /dev/shm | xargs)"
+  echo "owner: $(stat --format=%U /tmp)"
+  echo mine >/tmp/of_the_job; echo mine >/dev/shm/of_the_job
+  echo "then: $(ls /tmp)"')
+expect_contains "$seen" "before: /dev/shm: /tmp:" "what a job finds"
+expect_contains "$seen" "owner: ann" "whose /tmp it is"
+expect_contains "$seen" "then: of_the_job" "what a job leaves"
+no_private_folders() { [[ -z $(on c001 find /var/lib/private_tmp -mindepth 1) ]]; }
+wait_for 20 "the job's folders are gone" no_private_folders
+on c001 test -e /tmp/of_the_node -a ! -e /tmp/of_the_job -a -e /dev/shm/of_the_node -a ! -e /dev/shm/of_the_job ||
+  fail "a job's files are in the node's /tmp"
+expect_equal "root 755" "$(on c001 stat --format='%U %a' /var/lib/private_tmp)" "the folder of the folders"
+
+step "it is not taken from jobs that run"
+first=$(submit ann -w c001 --wrap 'sleep 120')
+is_running() { [[ $(on login1 squeue -h -j "$1" -o %T) == RUNNING ]]; }
+wait_for 30 "job $first runs" is_running "$first"
+apply playbooks/site.yaml --limit login1 -e slurm_private_tmp=/var/lib/elsewhere
+expect_applied 3 "private folders that move while a job runs"
+expect_contains "$APPLY_OUTPUT" "while jobs run (1)" "the refusal"
+on login1 scancel "$first"
+
+step "slurmrestd serves those who have a token, and nobody else"
+expect_equal "slurm 400" "$(on login1 stat --format='%U %a' /etc/slurm/jwt_hs256.key)" "the key of tokens"
+on c001 test ! -e /etc/slurm/jwt_hs256.key || fail "a worker has the key of tokens"
+pid=$(on login1 systemctl show --value --property=MainPID slurmrestd)
+expect_equal slurmrestd "$(on login1 stat --format=%U "/proc/$pid")" "whose process slurmrestd is"
+if [[ ${SUITE:-bookworm} == bookworm ]]; then version=v0.0.38; else version=v0.0.42; fi
+rest() {  # PATH CURL'S ARGS…: the status and the answer, asked by ann
+  on login1 runuser -u ann -- curl --silent --max-time 20 --write-out '\n%{http_code}\n' \
+    --unix-socket /run/slurmrestd/slurmrestd.socket "${@:2}" "http://slurm$1"
+}
+token=$(on login1 runuser -u ann -- scontrol token lifespan=300 | sed 's/^SLURM_JWT=//')
+[[ -n $token ]] || fail "ann got no token"
+answer=$(rest "/slurm/$version/nodes" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: $token")
+expect_equal 200 "$(tail -n 1 <<<"$answer")" "the nodes, with a token: $(tail -c 300 <<<"$answer")"
+expect_contains "$answer" '"c002"' "the nodes"
+answer=$(rest "/slurmdb/$version/accounts" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: $token")
+expect_equal 200 "$(tail -n 1 <<<"$answer")" "the accounts, with a token: $(tail -c 300 <<<"$answer")"
+expect_contains "$answer" '"optics"' "the accounts, of slurmdbd"
+answer=$(rest "/slurm/$version/nodes" || true)
+expect_equal 401 "$(tail -n 1 <<<"$answer")" "without a token"
+answer=$(rest "/slurm/$version/nodes" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: ${token%.*}.forged" || true)
+[[ $answer != *'"c002"'* ]] || fail "a forged token gets an answer"
+[[ -z $(on login1 ss --listening --tcp --numeric --no-header 'sport = :6820') ]] || fail "slurmrestd listens on TCP, unasked"
+
+step "a reservation: made once, kept, and removed with its entry"
+# Begun a minute ago, so that it holds from the start.
+begin=$(on login1 date --date='1 minute ago' +%Y-%m-%dT%H:%M)
+reserve='slurm_reservations=[{"name": "repair", "start": "'$begin'", "duration": "2:00:00", "nodes": "c002", "users": "root", "flags": ["MAINT"]}, {"name": "last_year", "start": "2020-01-01T08:00", "duration": 60, "nodes": "c002", "users": "root"}]'
+apply playbooks/site.yaml --limit login1 -e "$reserve" --check --diff
+expect_contains "$APPLY_OUTPUT" "repair $begin 2:00:00 c002 root - MAINT" "the difference"
+[[ $(on login1 scontrol --oneliner show reservation) != *repair* ]] || fail "a check makes a reservation"
+apply playbooks/site.yaml --limit login1 -e "$reserve" >"$work/apply.log" || cat "$work/apply.log"
+expect_applied 0 "a reservation"
+shown=$(on login1 scontrol --oneliner show reservation)
+expect_contains "$shown" "ReservationName=repair" "reservations"
+[[ $shown != *last_year* ]] || fail "a reservation of the past was made: $shown"
+apply playbooks/site.yaml --limit login1 -e "$reserve" --detailed-exitcode >"$work/apply.log"
+expect_applied 0 "a reservation that is there"
+job=$(submit ann -w c002 --wrap true)
+is_kept_out() { [[ $(on login1 squeue -h -j "$1" -o '%T %r') == PENDING*eserved* ]]; }
+wait_for 30 "ann's job waits" is_kept_out "$job"
+on login1 srun --immediate=30 --reservation=repair -w c002 true || fail "root cannot use the reservation"
+apply playbooks/site.yaml --limit login1 >"$work/apply.log"
+expect_applied 0 "no reservation"
+[[ $(on login1 scontrol --oneliner show reservation) != *repair* ]] || fail "a reservation outlives its entry"
+wait_for 60 "ann's job runs" is_accounted_done "$job"
 
 step "beyond a limit a job waits, or is refused"
 first=$(submit ann -A physics --wrap 'sleep 60')

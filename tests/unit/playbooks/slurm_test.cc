@@ -1,0 +1,280 @@
+// Slurm's roles beyond a plain cluster: private folders of jobs, tokens, slurmrestd, reservations.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "common/value/proto_value.h"
+#include "controller/inventory/inventory.h"
+#include "controller/playbook/compiler.h"
+#include "muster/v1/facts.pb.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/healthy_node.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
+
+constexpr char kTwoLoginNodes[] = R"(
+cluster: x
+nodes:
+  login1: {role: login, address: 10.0.0.1}
+  login2: {role: login, address: 10.0.0.2}
+  "c[001-002]": {role: compute, address: "10.0.0.[11-12]"}
+)";
+
+// The site for two login nodes, of which the first runs slurmctld, and two workers.
+class SlurmRolesTest : public ::testing::Test {
+ protected:
+  SlurmRolesTest() {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator("playbooks")) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      site_[entry.path().string()] =
+          std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    }
+    UseInventory(kTwoLoginNodes);
+    UseDebian("12");
+  }
+
+  void UseInventory(const std::string& text) {
+    absl::StatusOr<Inventory> inventory = ParseInventory({{"c.yaml", text}});
+    EXPECT_OK(inventory);
+    if (inventory.ok()) inventory_ = *std::move(inventory);
+  }
+
+  // Containers, whose control groups Slurm cannot use.
+  void UseDebian(const std::string& version) {
+    for (const Node& node : inventory_.nodes()) {
+      v1::Facts facts =
+          testing::HealthyNode(node.role == NodeRole::kCompute ? 2 : 0, "rtx_2080_ti");
+      facts.mutable_os()->set_version_id(version);
+      facts.mutable_os()->set_virtualization("systemd-nspawn");
+      facts.mutable_cgroup()->set_usable_by_slurm(false);
+      facts_[node.name] = ProtoToValue(facts);
+    }
+  }
+
+  // The plans of the whole site, or the first error.
+  std::vector<v1::Plan> Compile(absl::Status* error) {
+    std::vector<v1::Plan> plans;
+    const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+    EXPECT_OK(playbook);
+    if (!playbook.ok()) return plans;
+    for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
+      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, "");
+      EXPECT_OK(nodes);
+      for (NodePlan& plan :
+           CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_, secrets_)) {
+        if (!plan.error.ok() && error->ok()) *error = plan.error;
+        if (plan.plan != nullptr) plans.push_back(*plan.plan);
+      }
+    }
+    return plans;
+  }
+
+  // The steps of a role that are done, by node and name.
+  std::map<std::string, std::map<std::string, v1::Step>> Steps(const std::string& role) {
+    absl::Status error;
+    std::map<std::string, std::map<std::string, v1::Step>> steps;
+    for (const v1::Plan& plan : Compile(&error))
+      for (const v1::RolePlan& r : plan.roles())
+        for (const v1::Step& step : r.steps())
+          if (r.name() == role && step.skip_reason().empty())
+            steps[plan.node_name()][step.name()] = step;
+    EXPECT_OK(error);
+    return steps;
+  }
+
+  FileTree site_;
+  Inventory inventory_;
+  FactsByNode facts_;
+  CompileOptions options_;
+  testing::FakeSecretSource secrets_;
+};
+
+TEST_F(SlurmRolesTest, JobsShareTheNodesTmpUnlessAsked) {
+  auto steps = Steps("slurm_controller")["login1"];
+  EXPECT_THAT(steps["slurm.conf"].file().content(),
+              AllOf(HasSubstr("\nPrologFlags=Alloc\n"), Not(HasSubstr("JobContainer")),
+                    Not(HasSubstr("AuthAlt"))));
+  EXPECT_EQ(steps["no job_container.conf"].file().state(), v1::PRESENCE_ABSENT);
+  EXPECT_EQ(steps["no key of tokens"].file().state(), v1::PRESENCE_ABSENT);
+  auto worker = Steps("slurm_worker")["c001"];
+  EXPECT_THAT(worker["where slurmd gets its configuration"].file().content(),
+              Not(HasSubstr("Private")));
+  EXPECT_THAT(worker["slurmd's unit settings"].file().content(), Not(HasSubstr("RequiresMounts")));
+}
+
+TEST_F(SlurmRolesTest, JobsHaveATmpOfTheirOwn) {
+  options_.extra_vars["slurm_private_tmp"] = "/scratch/private";
+  for (const auto& [debian, folders] :
+       {std::pair("12", ""), std::pair("13", "Dirs=/tmp,/dev/shm\n")}) {
+    SCOPED_TRACE(debian);
+    UseDebian(debian);
+    auto steps = Steps("slurm_controller")["login1"];
+    EXPECT_THAT(steps["slurm.conf"].file().content(),
+                HasSubstr("\nPrologFlags=Alloc,Contain\nJobContainerType=job_container/tmpfs\n"));
+    EXPECT_EQ(steps["job_container.conf"].file().content(),
+              absl::StrCat("# Written by Muster; changes made here are lost.\nAutoBasePath=true\n"
+                           "BasePath=/scratch/private\n",
+                           folders));
+    // slurmd reads it at its start: a changed file leads to one.
+    auto worker = Steps("slurm_worker")["c001"];
+    EXPECT_THAT(worker["where slurmd gets its configuration"].file().content(),
+                HasSubstr("\n# Private folders of jobs: /tmp,/dev/shm in /scratch/private\n"));
+    EXPECT_THAT(worker["slurmd's unit settings"].file().content(),
+                HasSubstr("\nRequiresMountsFor=/scratch/private\n[Service]\n"));
+    const v1::DirectoryResource folder = worker["folder of the jobs' private folders"].directory();
+    EXPECT_EQ(folder.path(), "/scratch/private");
+    EXPECT_EQ(folder.owner(), "root");
+    EXPECT_EQ(folder.mode(), 0755u);
+  }
+  options_.extra_vars["slurm_private_tmp_folders"] = {"/tmp", "/var/tmp", "/dev/shm"};
+  EXPECT_THAT(Steps("slurm_controller")["login1"]["job_container.conf"].file().content(),
+              HasSubstr("\nDirs=/tmp,/var/tmp,/dev/shm\n"));
+}
+
+TEST_F(SlurmRolesTest, OnlyTheDaemonsHaveTheKeyOfTokens) {
+  options_.extra_vars["slurm_jwt"] = true;
+  options_.extra_vars["slurm_accounting_host"] = "login2";
+  auto keys = Steps("slurm_jwt");
+  EXPECT_EQ(keys.size(), 2u);
+  for (const char* node : {"login1", "login2"}) {
+    const v1::FileResource key = keys[node]["key of tokens"].file();
+    EXPECT_EQ(key.path(), "/etc/slurm/jwt_hs256.key") << node;
+    EXPECT_EQ(key.content(), std::string(32, 'x'));
+    EXPECT_EQ(key.owner(), "slurm");
+    EXPECT_EQ(key.mode(), 0400u);
+  }
+  std::set<std::string> readers;
+  for (size_t i = 0; i < secrets_.asked.size(); ++i)
+    if (secrets_.asked[i] == "slurm_jwt_key") readers.insert(secrets_.readers[i]);
+  EXPECT_THAT(readers, ElementsAre("slurm_jwt"));
+  EXPECT_THAT(Steps("slurm_accounting")["login2"]["slurmdbd.conf"].file().content(),
+              HasSubstr("\nAuthAltTypes=auth/jwt\n"
+                        "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key\n"));
+  const std::string with_key =
+      "\nAuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key";
+  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
+              HasSubstr(with_key + ",max_token_lifespan=86400\n"));
+  // The oldest Slurm has no limit, and would not say so.
+  options_.extra_vars["slurm_version"] = "21.08";
+  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
+              HasSubstr(with_key + "\n"));
+}
+
+TEST_F(SlurmRolesTest, SlurmrestdIsOnOneLoginNode) {
+  EXPECT_TRUE(Steps("slurm_rest").empty());
+  options_.extra_vars = {{"slurm_jwt", true}, {"slurm_rest_host", "login2"}};
+  auto steps = Steps("slurm_rest");
+  EXPECT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps["login1"]["no slurmrestd"].package().state(), v1::PACKAGE_STATE_ABSENT);
+  EXPECT_THAT(steps["login2"]["slurmrestd"].package().names(), Contains("slurmrestd"));
+  const std::string unit = steps["login2"]["slurmrestd's unit settings"].file().content();
+  EXPECT_THAT(unit, HasSubstr("\nUser=slurmrestd\nGroup=slurmrestd\n"));
+  EXPECT_THAT(unit, HasSubstr("\nExecStart=\nExecStart=/usr/sbin/slurmrestd -a rest_auth/jwt -s "
+                              "openapi/v0.0.38 unix:/run/slurmrestd/slurmrestd.socket\n"));
+  EXPECT_THAT(unit, AllOf(HasSubstr("\nRuntimeDirectoryMode=0755\n"), Not(HasSubstr("chgrp"))));
+
+  UseDebian("13");
+  options_.extra_vars["slurm_accounting_host"] = "login1";
+  options_.extra_vars["slurm_rest_listen"] = "[::1]:6820";
+  options_.extra_vars["slurm_rest_group"] = "portal";
+  EXPECT_THAT(Steps("slurm_rest")["login2"]["slurmrestd's unit settings"].file().content(),
+              AllOf(HasSubstr(" -s openapi/slurmctld,openapi/slurmdbd "
+                              "unix:/run/slurmrestd/slurmrestd.socket [::1]:6820\n"),
+                    HasSubstr("\nRuntimeDirectoryMode=0750\n"
+                              "ExecStartPre=+/usr/bin/chgrp portal /run/slurmrestd\n")));
+}
+
+TEST_F(SlurmRolesTest, ReservationsAreAList) {
+  options_.extra_vars["slurm_reservations"] = nlohmann::ordered_json::parse(R"([
+      {"name": "firmware", "start": "2027-03-01T08:00", "duration": "4:00:00", "users": "root",
+       "nodes": ["c001", "c002"], "flags": ["MAINT", "IGNORE_JOBS"]},
+      {"name": "course", "start": "2027-03-02T08:00:00", "duration": 90, "nodes": "ALL",
+       "accounts": ["physics", "optics"]}])");
+  auto steps = Steps("slurm_reservations");
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps["login1"]["list of reservations"].file().content(),
+            "# Written by Muster; changes made here are lost. Name, start, duration, nodes, users, "
+            "accounts, flags.\n"
+            "firmware 2027-03-01T08:00 4:00:00 c001,c002 root - MAINT,IGNORE_JOBS\n"
+            "course 2027-03-02T08:00:00 90 ALL - physics,optics -\n");
+  EXPECT_THAT(steps["login1"]["reservations"].command().argv(), Contains("apply"));
+  // Those of an earlier list end with it.
+  options_.extra_vars.clear();
+  EXPECT_THAT(Steps("slurm_reservations")["login1"]["no reservations"].command().argv(),
+              Contains("apply"));
+}
+
+TEST_F(SlurmRolesTest, RefusesContradictionsWithTheirRemedy) {
+  const struct {
+    const char *what, *variables;
+  } kCases[] = {
+      {"private folders in what is private", R"({"slurm_private_tmp": "/tmp/private"})"},
+      {"private folders in a path of blanks", R"({"slurm_private_tmp": "/a b"})"},
+      {"folders that the version cannot have",
+       R"({"slurm_private_tmp": "/scratch/p", "slurm_private_tmp_folders": ["/tmp", "/var/tmp"]})"},
+      {"REST without tokens", R"({"slurm_rest_host": "login1"})"},
+      {"REST on a worker", R"({"slurm_jwt": true, "slurm_rest_host": "c001"})"},
+      {"REST on every interface, unsaid",
+       R"({"slurm_jwt": true, "slurm_rest_host": "login1", "slurm_rest_listen": ":6820"})"},
+      {"a reservation from now on",
+       R"({"slurm_reservations": [{"name": "a", "start": "now", "duration": 60, "nodes": "ALL",
+           "users": "root"}]})"},
+      {"a reservation of nobody",
+       R"({"slurm_reservations": [{"name": "a", "start": "2027-03-01T08:00", "duration": 60,
+           "nodes": "ALL"}]})"},
+      {"two of a name",
+       R"({"slurm_reservations": [
+           {"name": "a", "start": "2027-03-01T08:00", "duration": 60, "nodes": "c001",
+            "users": "root"},
+           {"name": "a", "start": "2027-03-02T08:00", "duration": 60, "nodes": "c001",
+            "users": "root"}]})"},
+      {"an unknown key",
+       R"({"slurm_reservations": [{"name": "a", "start": "2027-03-01T08:00", "duration": 60,
+           "node": "c001", "users": "root"}]})"},
+      {"a flag that repeats",
+       R"({"slurm_reservations": [{"name": "a", "start": "2027-03-01T08:00", "duration": 60,
+           "nodes": "c001", "users": "root", "flags": "DAILY"}]})"},
+      {"nodes that are an option",
+       R"({"slurm_reservations": [{"name": "a", "start": "2027-03-01T08:00", "duration": 60,
+           "nodes": "c001 Flags=MAINT", "users": "root"}]})"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.what);
+    options_.extra_vars = nlohmann::ordered_json::parse(c.variables);
+    absl::Status error;
+    Compile(&error);
+    EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
+}
+
+// One job_container.conf tells all of them.
+TEST_F(SlurmRolesTest, WorkersHaveTheirPrivateFoldersInOnePlace) {
+  UseInventory(absl::StrCat(
+      kTwoLoginNodes, "groups: {some: {nodes: c002, vars: {slurm_private_tmp: /data/private}}}\n"));
+  absl::Status error;
+  Compile(&error);
+  EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+}  // namespace
+}  // namespace muster::controller
