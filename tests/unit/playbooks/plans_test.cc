@@ -265,7 +265,9 @@ std::string RoleText(const v1::RolePlan& role, const PlanBlobs& blobs) {
 // An error without its lines, which move with every edit, and without the text that it quotes.
 std::string Refusal(const absl::Status& error) {
   std::string text;
-  for (std::string line : absl::StrSplit(std::string(error.message()), '\n')) {
+  const std::string message(error.message());
+  for (const absl::string_view each : absl::StrSplit(message, '\n')) {
+    std::string line(each);
     if (RE2::FullMatch(line, R"( *[0-9]* +\|.*|\s*)")) continue;
     RE2::GlobalReplace(&line, R"(((?:\.yaml|\.j2|\.yml)):[0-9]+(?::[0-9]+)?)", R"(\1)");
     absl::StrAppend(&text, "  ! ", line, "\n");
