@@ -100,7 +100,8 @@ seen=$(on login1 runuser -u ann -- srun --immediate=60 --chdir=/ -w c001 sh -c '
 expect_contains "$seen" "before: /dev/shm: /tmp:" "what a job finds"
 expect_contains "$seen" "owner: ann" "whose /tmp it is"
 expect_contains "$seen" "then: of_the_job" "what a job leaves"
-no_private_folders() { [[ -z $(on c001 find /var/lib/private_tmp -mindepth 1) ]]; }
+# Slurm keeps a folder of the node there.
+no_private_folders() { [[ -z $(on c001 find /var/lib/private_tmp -mindepth 2) ]]; }
 wait_for 20 "the job's folders are gone" no_private_folders
 on c001 test -e /tmp/of_the_node -a ! -e /tmp/of_the_job -a -e /dev/shm/of_the_node -a ! -e /dev/shm/of_the_job ||
   fail "a job's files are in the node's /tmp"
