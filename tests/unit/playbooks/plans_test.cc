@@ -66,7 +66,7 @@ constexpr RoleWords kRoles[] = {{NodeRole::kStorage, "storage", "server"},
 
 constexpr size_t kWidth = 100;
 // Longer settings, and programs, are shown by their size and digest.
-constexpr size_t kShownLines = 40;
+constexpr size_t kShownLines = 60;
 
 std::string TextOf(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -132,7 +132,8 @@ std::string Wrapped(const std::string& indent, absl::string_view head,
 std::string Block(const std::string& indent, absl::string_view text) {
   std::string out;
   for (const absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n'))
-    absl::StrAppend(&out, indent, line.empty() ? "|" : "| ", line, "\n");
+    absl::StrAppend(&out, indent, absl::StripTrailingAsciiWhitespace(absl::StrCat("| ", line)),
+                    "\n");
   return out;
 }
 
@@ -158,9 +159,9 @@ std::string Lines(const std::string& indent, absl::string_view name, const Json&
     for (const Json& each : value) {
       const bool is_text =
           each.is_string() && absl::StrContains(each.get_ref<const std::string&>(), '\n');
-      absl::StrAppend(&out, indent, "  - ",
+      absl::StrAppend(&out, indent, "  -",
                       is_text ? "\n" + Block(indent + "    ", each.get_ref<const std::string&>())
-                              : Flow(each) + "\n");
+                              : absl::StrCat(" ", Flow(each), "\n"));
     }
   }
   return out;
@@ -241,6 +242,10 @@ std::string Resource(const v1::Step& step, const PlanBlobs& blobs) {
       }
     }
   }
+  const v1::FileResource& file = step.file();
+  if (step.has_file() && file.state() != v1::PRESENCE_ABSENT && !step.sensitive() &&
+      file.content().empty() && file.blob_sha256().empty())
+    lines = Content(indent, "content", "") + lines;
   return absl::StrCat("      ", head, "\n", words.empty() ? "" : Wrapped(indent, "", words, ","),
                       lines);
 }
@@ -265,8 +270,7 @@ std::string RoleText(const v1::RolePlan& role, const PlanBlobs& blobs) {
 // An error without its lines, which move with every edit, and without the text that it quotes.
 std::string Refusal(const absl::Status& error) {
   std::string text;
-  const std::string message(error.message());
-  for (const absl::string_view each : absl::StrSplit(message, '\n')) {
+  for (const absl::string_view each : absl::StrSplit(error.message(), '\n')) {
     std::string line(each);
     if (RE2::FullMatch(line, R"( *[0-9]* +\|.*|\s*)")) continue;
     RE2::GlobalReplace(&line, R"(((?:\.yaml|\.j2|\.yml)):[0-9]+(?::[0-9]+)?)", R"(\1)");
