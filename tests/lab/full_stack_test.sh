@@ -51,7 +51,7 @@ fetch_package busybox-static "$work/busybox"
 mkdir "$work"/{driver,containers,beegfs,inventory}
 "$data/driver/make_repository.sh" "$work/driver" build/release/fakes/nvidia/libnvidia-ml.so.1
 "$data/containers/make_repository.sh" "$work/containers" "$work/headers/usr/include"
-"$data/containers/make_image.sh" "$work/containers" "$work/busybox/bin/busybox" "$image"
+"$data/containers/make_image.sh" "$work/containers" "$(find "$work/busybox" -path "*/bin/busybox")" "$image"
 tests/fakes/beegfs/make_repository "$work/beegfs"
 for folder in driver/repo containers/repo containers/tool.tar beegfs; do everywhere put "$folder"; done
 
@@ -63,9 +63,9 @@ for node in c001 c002; do
     >"$work/$node.log" 2>&1 &
   kernels+=($!)
 done
-join 'login1,c[001-003]'
 for pid in "${kernels[@]}"; do wait "$pid" || fail "no kernel: $(tail -n 5 "$work"/c00?.log)"; done
 for node in c001 c002; do lab exec "$node" sh -s <"$data/driver/play_hardware.sh"; done
+join 'login1,c[001-003]'
 
 # The third machine is a file server.
 sed -e '/^  c003:/s/compute/storage/' "$(lab_folder)/inventory/cluster.yaml" >"$work/inventory/cluster.yaml"
