@@ -1,11 +1,14 @@
 #include "agent/slurm/job_listing.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/plain_text.h"
@@ -18,6 +21,28 @@ constexpr size_t kMaxJobs = 4096;
 constexpr size_t kMaxJobId = 64;
 constexpr size_t kMaxUser = 64;
 constexpr size_t kMaxJobName = 128;
+constexpr uint64_t kMaxDays = 100'000;
+
+// "1-02:03:04", "02:03:04", "03:04", as squeue writes the time left. nullopt: "UNLIMITED",
+// "NOT_SET", "INVALID" or anything else that is not a time.
+std::optional<uint64_t> ParseTimeLeft(absl::string_view text) {
+  uint64_t days = 0;
+  const bool has_days = absl::StrContains(text, '-');
+  if (has_days) {
+    const std::vector<absl::string_view> halves = absl::StrSplit(text, absl::MaxSplits('-', 1));
+    if (!absl::SimpleAtoi(halves[0], &days) || days > kMaxDays) return std::nullopt;
+    text = halves[1];
+  }
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  if (parts.size() > 3 || parts.size() < (has_days ? 3 : 2)) return std::nullopt;
+  uint64_t seconds = 0;
+  for (const absl::string_view part : parts) {
+    uint64_t value = 0;
+    if (part.size() > 2 || !absl::SimpleAtoi(part, &value)) return std::nullopt;
+    seconds = seconds * 60 + value;
+  }
+  return days * 24 * 60 * 60 + seconds;
+}
 
 // The name on a job's only line; nullopt: it has several.
 using NamesById = absl::flat_hash_map<absl::string_view, std::optional<absl::string_view>>;
@@ -39,13 +64,16 @@ v1::SlurmJobs ParseSlurmJobs(absl::string_view text, const std::set<std::string>
   std::map<std::string, v1::SlurmNodeJobs> by_node;
   size_t count = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const std::vector<absl::string_view> columns = absl::StrSplit(line, absl::MaxSplits('|', 2));
-    if (columns.size() != 3 || columns[0].empty() || columns[1].empty()) continue;
+    const std::vector<absl::string_view> columns = absl::StrSplit(line, absl::MaxSplits('|', 3));
+    if (columns.size() < 3 || columns[0].empty() || columns[1].empty()) continue;
     const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(columns[1]);
     if (!names.ok()) continue;
     v1::SlurmJobInfo job;
     job.set_id(ValidUtf8(columns[0], kMaxJobId));
     job.set_user(PlainText(columns[2], Lines::kOne, kMaxUser));
+    if (columns.size() > 3) {
+      if (const auto left = ParseTimeLeft(columns[3])) job.set_seconds_left(*left);
+    }
     for (const std::string& name : *names) {
       if (nodes.count(name) == 0 || count == kMaxJobs) continue;
       *by_node[name].add_jobs() = job;

@@ -9,9 +9,9 @@
 
 namespace muster::agent {
 
-// Which jobs have which nodes, and whose they are. It contains no text from users, so that nobody
-// can fake a job by the name of another.
-inline constexpr char kJobsFormat[] = "%i|%N|%u";
+// Which jobs have which nodes, whose they are, and how long they may still run. It contains no text
+// from users, so that nobody can fake a job by the name of another.
+inline constexpr char kJobsFormat[] = "%i|%N|%u|%L";
 // The names alone: a user may put anything into a name, even newlines and text that looks like
 // another line.
 inline constexpr char kJobNamesFormat[] = "%i|%j";

@@ -161,8 +161,11 @@ absl::StatusOr<SlurmJobsByNode> AgentSlurmControl::JobsOn(const std::vector<std:
     const std::set<std::string> asked(part.begin(), part.end());
     for (const v1::SlurmNodeJobs& node : answer.jobs().nodes()) {
       if (asked.count(node.node()) == 0) continue;
-      for (const v1::SlurmJobInfo& job : node.jobs())
-        jobs[node.node()].push_back({job.id(), job.user(), job.name()});
+      for (const v1::SlurmJobInfo& job : node.jobs()) {
+        jobs[node.node()].push_back({job.id(), job.user(), job.name(),
+                                     job.has_seconds_left() ? absl::Seconds(job.seconds_left())
+                                                            : absl::InfiniteDuration()});
+      }
     }
     return absl::OkStatus();
   }));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 namespace muster {
@@ -13,6 +14,8 @@ struct SlurmJob {
   std::string id;    // "1234", "1235_7"
   std::string user;  // empty: not known
   std::string name;  // chosen by the submitter; empty: not known
+  // Until its time limit ends it. Infinite: it has none, or its limit is not known.
+  absl::Duration time_left = absl::InfiniteDuration();
 };
 
 // The jobs of each node that has any; a job on several nodes is in each row.
