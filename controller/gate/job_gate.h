@@ -30,6 +30,13 @@ class JobGate {
   virtual void OnJudged(const std::string& node_uuid, const std::string& validation_id,
                         v1::Outcome outcome) = 0;
 
+  // Something has happened that a look may have to answer. Does not block.
+  virtual void Wake() = 0;
+  // Looks at Slurm and the store, and has Slurm do what follows from both, in the caller's thread.
+  // The error says what Slurm or the store could not do; everything else has been done.
+  // FailedPrecondition where the gate is not shut.
+  virtual absl::Status Reconcile() = 0;
+
   // False: Slurm takes nodes as it likes, and the following say nothing.
   virtual bool is_shut() const = 0;
   // "in service", "not validated", "drained by root: bad disk"; empty: not known, or not yet.

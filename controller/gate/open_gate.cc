@@ -13,4 +13,11 @@ std::vector<std::string> OpenGate::WhomToBorrow(const std::vector<std::string>& 
   return NodesWithoutJobs(slurm_, nodes);
 }
 
+absl::Status OpenGate::Reconcile() {
+  return absl::FailedPreconditionError(
+      "the gate to Slurm is off, so Muster neither drains nor resumes nodes: set slurm_gate: "
+      "\"on\" "
+      "in controller.yaml, or use scontrol");
+}
+
 }  // namespace muster::controller::validation

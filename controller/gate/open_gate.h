@@ -24,6 +24,8 @@ class OpenGate final : public JobGate {
   void Release(const std::string&) override {}
   std::vector<std::string> WhomToBorrow(const std::vector<std::string>& nodes) override;
   void OnJudged(const std::string&, const std::string&, v1::Outcome) override {}
+  void Wake() override {}
+  absl::Status Reconcile() override;
   bool is_shut() const override { return false; }
   std::string ServiceOf(const std::string&) const override { return ""; }
   bool IsBehind(const std::string&) const override { return false; }

@@ -35,7 +35,7 @@ ServiceState StoredServiceState(const NodeRecord& node, const NodeServiceRecord*
 }
 
 Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNode& node) {
-  if (!candidate.testing.empty()) return Borrowable::kNo;
+  if (!candidate.testing.empty() || candidate.hold.has_value()) return Borrowable::kNo;
   const bool serves = candidate.state == ServiceState::kInService;
   if (node.is_drained || node.is_held) {
     const bool is_ours = slurm::OwnerOf(node.reason).has_value();
@@ -64,6 +64,11 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
       testing[node.node_uuid] = validation.validation_id;
     }
   }
+
+  std::map<std::string, ServiceHold> holds;  // by uuid, the oldest
+  ASSIGN_OR_RETURN(auto held, txn.node_holds().List());
+  for (NodeHoldRecord& hold : held)
+    holds.try_emplace(hold.node_uuid, ServiceHold{std::move(hold.owner), std::move(hold.reason)});
 
   std::map<std::string, NodePassRecord> now;  // the present properties of each, by name
   RETURN_IF_ERROR(txn.nodes().ForEachFacts([&](const std::string& name, const std::string& bytes) {
@@ -97,6 +102,8 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     }
     const auto test = testing.find(node.uuid);
     if (test != testing.end()) candidate.testing = test->second;
+    const auto hold = holds.find(node.uuid);
+    if (hold != holds.end()) candidate.hold = hold->second;
   }
   return candidates;
 }

@@ -24,8 +24,9 @@ struct ServiceCandidate {
   std::optional<NodeServiceRecord> stored;
   // The present state, with the node's pass, its facts and its last apply taken into account.
   ServiceState state = ServiceState::kEnrolled;
-  std::string failed;   // the validation that quarantined it
-  std::string testing;  // the validation that is running on it
+  std::string failed;               // the validation that quarantined it
+  std::string testing;              // the validation that is running on it
+  std::optional<ServiceHold> hold;  // the oldest
 };
 
 // Whether another node's validation may borrow a node without taking it away from anybody.

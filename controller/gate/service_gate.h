@@ -50,8 +50,7 @@ class ServiceGate final : public JobGate {
   // Waits for a look that is running: Slurm's waits must end first.
   void Stop() { worker_.Stop(); }
 
-  // Something has happened that a look may have to answer. Does not block.
-  void Wake() { worker_.Wake(); }
+  void Wake() override { worker_.Wake(); }
   // Of JobGate; Hold() drains the nodes first, and looks for jobs before that and after it.
   absl::Status Hold(const std::string& validation_id, const std::vector<std::string>& nodes,
                     bool force) override;
@@ -70,9 +69,7 @@ class ServiceGate final : public JobGate {
   // What kept the last look from its work.
   absl::Status trouble() const override;
 
-  // Looks once, in the caller's thread. The error says what Slurm or the store could not do;
-  // everything else has been done.
-  absl::Status Reconcile();
+  absl::Status Reconcile() override;
 
  private:
   struct Change;

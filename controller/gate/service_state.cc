@@ -47,10 +47,18 @@ struct Standing {
   std::string service;
 };
 
-Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_view testing) {
+Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_view testing,
+                    const ServiceHold* hold) {
   if (!testing.empty()) {
     return {slurm::OwnReason(testing, "being validated"),
             absl::StrCat("being validated: ", testing)};
+  }
+  if (hold != nullptr) {
+    // "ann" rather than "admin:ann".
+    absl::string_view owner = hold->owner;
+    owner.remove_prefix(owner.find(':') == absl::string_view::npos ? 0 : owner.find(':') + 1);
+    return {slurm::OwnReason(hold->owner, hold->reason),
+            absl::StrCat("drained by ", owner, ": ", hold->reason)};
   }
   if (state == State::kInService) return {"", "in service"};
   if (state == State::kQuarantined && !failed.empty()) {
@@ -111,7 +119,7 @@ absl::StatusOr<ServiceState> NextServiceState(ServiceState state, ServiceEvent e
 }
 
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
-                            const slurm::SlurmNode& node) {
+                            const slurm::SlurmNode& node, const ServiceHold* hold) {
   const bool is_ours = slurm::OwnerOf(node.reason).has_value();
   if ((node.is_drained || node.is_held) && !is_ours) {
     return {ServiceAction::kNone, "", HeldBecause(node)};
@@ -120,7 +128,7 @@ ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::
   if (state == State::kKnown || state == State::kRetired) {
     return {ServiceAction::kNone, "", node.state};
   }
-  Standing standing = StandingOf(state, failed, testing);
+  Standing standing = StandingOf(state, failed, testing, hold);
   if (standing.reason.empty()) {
     if (node.is_drained) return {ServiceAction::kResume, "", std::move(standing.service)};
     if (!node.takes_jobs) absl::StrAppend(&standing.service, ", but ", node.state);

@@ -50,9 +50,16 @@ struct ServiceAction {
   // v-7k3m9q2x", "being validated: v-7k3m9q2x", "drained by root: bad disk".
   std::string service;
 };
+// What keeps a node out, whatever it has passed: a person's drain, or an update.
+struct ServiceHold {
+  std::string owner;   // "admin:ann", "u-7k3m9q2x"
+  std::string reason;  // for people
+};
+
 // Never touches a drain that Muster did not make. `failed` is the validation that quarantined the
 // node; `testing` the one that is running on it, for which it is drained whatever its state.
+// `hold`: nullptr: nothing holds it.
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
-                            const slurm::SlurmNode& node);
+                            const slurm::SlurmNode& node, const ServiceHold* hold = nullptr);
 
 }  // namespace muster::controller::validation

@@ -146,6 +146,9 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
     ASSIGN_OR_RETURN(const std::vector<FactsRefusal> refusals, txn.nodes().ListFactsRefusals());
     std::map<std::string, const FactsRefusal*> refused;
     for (const FactsRefusal& refusal : refusals) refused[refusal.node_uuid] = &refusal;
+    ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> held, txn.node_holds().List());
+    std::map<std::string, std::vector<const NodeHoldRecord*>> holds;
+    for (const NodeHoldRecord& hold : held) holds[hold.node_uuid].push_back(&hold);
     std::map<std::string, const EnrollmentRecord*> waiting;
     for (const EnrollmentRecord& enrollment : enrollments) {
       if (!enrollment.rejected && enrollment.certificate_pem.empty())
@@ -167,6 +170,14 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
         if (const auto found = refused.find(record->uuid); found != refused.end()) {
           node.set_facts_refused(found->second->why);
           *node.mutable_facts_refused_at() = ToTimestamp(found->second->at);
+        }
+        if (const auto found = holds.find(record->uuid); found != holds.end()) {
+          for (const NodeHoldRecord* hold : found->second) {
+            v1::NodeHold& shown = *node.add_holds();
+            shown.set_owner(hold->owner);
+            shown.set_reason(hold->reason);
+            *shown.mutable_since() = ToTimestamp(hold->since);
+          }
         }
         const auto session = connected.find(record->uuid);
         if (session != connected.end()) FillFromSession(session->second, node);

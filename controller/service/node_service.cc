@@ -1,5 +1,6 @@
 #include "controller/service/node_service.h"
 #include "controller/gate/job_gate.h"
+#include "controller/gate/node_holds.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/slurm/slurm_control.h"
 
@@ -98,7 +99,7 @@ absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& r
 
 NodeService::NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
                          AgentSessions& sessions, FactsKeeper& facts, slurm::SlurmControl& slurm,
-                         const validation::JobGate& gate, About about)
+                         validation::JobGate& gate, About about)
     : store_(store),
       inventory_(inventory),
       enrollment_(enrollment),
@@ -134,6 +135,18 @@ grpc::Status NodeService::RemoveNode(grpc::ServerContext* context,
                                      const v1::RemoveNodeRequest* request,
                                      v1::RemoveNodeResponse* response) {
   return ToGrpc(RemoveNode(*context, *request, *response));
+}
+
+grpc::Status NodeService::DrainNodes(grpc::ServerContext* context,
+                                     const v1::DrainNodesRequest* request,
+                                     v1::DrainNodesResponse* response) {
+  return ToGrpc(DrainNodes(*context, *request, *response));
+}
+
+grpc::Status NodeService::ResumeNodes(grpc::ServerContext* context,
+                                      const v1::ResumeNodesRequest* request,
+                                      v1::ResumeNodesResponse* response) {
+  return ToGrpc(ResumeNodes(*context, *request, *response));
 }
 
 grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*, const v1::ListNodeJobsRequest* request,
@@ -265,6 +278,59 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<std::string>> NodeService::Workers(const std::string& selector) {
+  if (!gate_.is_shut()) return gate_.Reconcile();
+  ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
+  ASSIGN_OR_RETURN(const std::vector<const Node*> nodes, Select(*current.inventory, selector));
+  std::vector<std::string> names;
+  for (const Node* node : nodes) {
+    if (node->role != NodeRole::kCompute) {
+      return absl::InvalidArgumentError(absl::StrCat(node->name, " is a ", NodeRoleName(node->role),
+                                                     " node, which Slurm gives no jobs"));
+    }
+    names.push_back(node->name);
+  }
+  return names;
+}
+
+absl::Status NodeService::DrainNodes(const grpc::ServerContext& context,
+                                     const v1::DrainNodesRequest& request,
+                                     v1::DrainNodesResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, Workers(request.nodes()));
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+    return validation::HoldNodes(txn, names, caller.ToActor(), request.reason(),
+                                 about_.clock->Now());
+  }));
+  response.mutable_nodes()->Assign(names.begin(), names.end());
+  // What Slurm cannot do now, the gate's next look does.
+  response.set_trouble(std::string(gate_.Reconcile().message()));
+  return absl::OkStatus();
+}
+
+absl::Status NodeService::ResumeNodes(const grpc::ServerContext& context,
+                                      const v1::ResumeNodesRequest& request,
+                                      v1::ResumeNodesResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, Workers(request.nodes()));
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+    return validation::FreeNodes(txn, names, caller.ToActor(), request.reason(),
+                                 about_.clock->Now());
+  }));
+  const absl::Status told = gate_.Reconcile();
+  ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
+  ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, AllNodes(current));
+  const absl::flat_hash_set<std::string> wanted(names.begin(), names.end());
+  for (v1::Node& node : nodes) {
+    if (!wanted.contains(node.name())) continue;
+    if (!told.ok()) node.set_service(absl::StrCat("not known: ", told.message()));
+    *response.add_nodes() = std::move(node);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status NodeService::ListNodeJobs(const v1::ListNodeJobsRequest& request,
                                        v1::ListNodeJobsResponse& response) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
@@ -282,6 +348,8 @@ absl::Status NodeService::ListNodeJobs(const v1::ListNodeJobsRequest& request,
       info.set_id(job.id);
       info.set_user(job.user);
       info.set_name(job.name);
+      if (job.time_left < absl::InfiniteDuration())
+        info.set_seconds_left(absl::ToInt64Seconds(job.time_left));
     }
   }
   return absl::OkStatus();

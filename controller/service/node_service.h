@@ -45,7 +45,7 @@ class NodeService final : public v1::NodeService::Service {
   // The references must outlive the object.
   NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
               AgentSessions& sessions, FactsKeeper& facts, slurm::SlurmControl& slurm,
-              const validation::JobGate& gate, About about);
+              validation::JobGate& gate, About about);
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
@@ -57,6 +57,10 @@ class NodeService final : public v1::NodeService::Service {
                            v1::ApproveNodeResponse* response) override;
   grpc::Status RemoveNode(grpc::ServerContext* context, const v1::RemoveNodeRequest* request,
                           v1::RemoveNodeResponse* response) override;
+  grpc::Status DrainNodes(grpc::ServerContext* context, const v1::DrainNodesRequest* request,
+                          v1::DrainNodesResponse* response) override;
+  grpc::Status ResumeNodes(grpc::ServerContext* context, const v1::ResumeNodesRequest* request,
+                           v1::ResumeNodesResponse* response) override;
   grpc::Status ListNodeJobs(grpc::ServerContext* context, const v1::ListNodeJobsRequest* request,
                             v1::ListNodeJobsResponse* response) override;
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
@@ -73,6 +77,11 @@ class NodeService final : public v1::NodeService::Service {
                            v1::ApproveNodeResponse& response);
   absl::Status RemoveNode(const grpc::ServerContext& context, const v1::RemoveNodeRequest& request,
                           v1::RemoveNodeResponse& response);
+  absl::Status DrainNodes(const grpc::ServerContext& context, const v1::DrainNodesRequest& request,
+                          v1::DrainNodesResponse& response);
+  absl::Status ResumeNodes(const grpc::ServerContext& context,
+                           const v1::ResumeNodesRequest& request,
+                           v1::ResumeNodesResponse& response);
   absl::Status ListNodeJobs(const v1::ListNodeJobsRequest& request,
                             v1::ListNodeJobsResponse& response);
   absl::Status GetStatus(v1::GetStatusResponse& response);
@@ -80,6 +89,8 @@ class NodeService final : public v1::NodeService::Service {
   // Has no inventory when none was applied yet.
   absl::StatusOr<InventoryVersion> InventoryIfAny();
   absl::StatusOr<std::vector<v1::Node>> AllNodes(const InventoryVersion& inventory);
+  // The workers that a selector names. FailedPrecondition: the gate is off.
+  absl::StatusOr<std::vector<std::string>> Workers(const std::string& selector);
 
   Store& store_;
   InventorySource& inventory_;
@@ -87,7 +98,7 @@ class NodeService final : public v1::NodeService::Service {
   AgentSessions& sessions_;
   FactsKeeper& facts_;
   slurm::SlurmControl& slurm_;
-  const validation::JobGate& gate_;
+  validation::JobGate& gate_;
   const About about_;
 };
 

@@ -33,6 +33,8 @@ class EventTable;
 class ValidationTable;
 class ValidationCheckTable;
 class NodeServiceTable;
+class NodeHoldTable;
+class RolloutTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
 class Transaction {
@@ -56,6 +58,8 @@ class Transaction {
   virtual ValidationTable& validations() = 0;
   virtual ValidationCheckTable& validation_checks() = 0;
   virtual NodeServiceTable& node_service() = 0;
+  virtual NodeHoldTable& node_holds() = 0;
+  virtual RolloutTable& rollouts() = 0;
 };
 
 // Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:

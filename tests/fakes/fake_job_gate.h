@@ -30,6 +30,11 @@ class FakeJobGate final : public controller::validation::JobGate {
   void OnJudged(const std::string& node_uuid, const std::string&, v1::Outcome outcome) override {
     judged[node_uuid] = outcome;
   }
+  void Wake() override { calls.push_back("wake"); }
+  absl::Status Reconcile() override {
+    calls.push_back("reconcile");
+    return absl::OkStatus();
+  }
   bool is_shut() const override { return true; }
   std::string ServiceOf(const std::string& node) const override {
     return absl::StrCat(node, " in service");

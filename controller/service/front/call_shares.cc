@@ -48,6 +48,9 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.InventoryService/ApplyInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/CheckInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/DiffInventory", CallKind::kHeavy},
+    {"/muster.v1.RolloutService/CreateRollout", CallKind::kHeavy},
+    {"/muster.v1.RolloutService/PreviewRollout", CallKind::kHeavy},
+    {"/muster.v1.RolloutService/WatchRollout", CallKind::kWatch},
     {"/muster.v1.RunService/WatchRun", CallKind::kWatch},
     {"/muster.v1.SecretService/RotateSecret", CallKind::kHeavy},  // compiles all plays
     {"/muster.v1.StackService/CheckStacks", CallKind::kHeavy},

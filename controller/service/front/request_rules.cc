@@ -20,6 +20,11 @@ namespace {
 
 constexpr size_t kMaxReasonBytes = 1024;
 
+absl::Status CheckReason(absl::string_view reason) {
+  if (reason.size() <= kMaxReasonBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError("reason: at most 1024 bytes");
+}
+
 }  // namespace
 
 absl::StatusOr<std::map<std::string, std::string>> SiteFiles(
@@ -64,12 +69,30 @@ absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request) {
   return ttl;
 }
 
+absl::Status Validate(const v1::CreateRolloutRequest& request) {
+  if (request.playbook().empty())
+    return absl::InvalidArgumentError("no playbook specified; e.g. playbooks/site.yaml");
+  if (request.bundle_sha256().empty())
+    return absl::InvalidArgumentError("no bundle specified; upload the site first");
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const v1::DrainNodesRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  if (absl::StripAsciiWhitespace(request.reason()).empty())
+    return absl::InvalidArgumentError("reason: specify a reason; others see it in Slurm");
+  return CheckReason(request.reason());
+}
+
 absl::Status Validate(const v1::RemoveNodeRequest& request) {
   if (absl::StripAsciiWhitespace(request.reason()).empty())
     return absl::InvalidArgumentError("reason: specify a reason; it goes into the audit log");
-  if (request.reason().size() > kMaxReasonBytes)
-    return absl::InvalidArgumentError("reason: at most 1024 bytes");
-  return absl::OkStatus();
+  return CheckReason(request.reason());
+}
+
+absl::Status Validate(const v1::ResumeNodesRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  return CheckReason(request.reason());
 }
 
 }  // namespace muster::controller

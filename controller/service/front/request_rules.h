@@ -13,9 +13,12 @@
 #include "absl/time/time.h"
 
 namespace muster::v1 {
+class CreateRolloutRequest;
 class CreateTokenRequest;
+class DrainNodesRequest;
 class InventoryFile;
 class RemoveNodeRequest;
+class ResumeNodesRequest;
 }  // namespace muster::v1
 
 namespace muster::controller {
@@ -35,6 +38,9 @@ absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist);
 // The token's lifetime; the default where none was given.
 absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request);
 
+absl::Status Validate(const v1::CreateRolloutRequest& request);
+absl::Status Validate(const v1::DrainNodesRequest& request);
 absl::Status Validate(const v1::RemoveNodeRequest& request);
+absl::Status Validate(const v1::ResumeNodesRequest& request);
 
 }  // namespace muster::controller

@@ -267,4 +267,33 @@ class SociNodeServiceTable final : public NodeServiceTable {
   const SociContext context_;
 };
 
+class SociNodeHoldTable final : public NodeHoldTable {
+ public:
+  explicit SociNodeHoldTable(SociContext context) : context_(context) {}
+  absl::Status Put(const NodeHoldRecord& hold) override;
+  absl::Status Delete(absl::string_view node_uuid, absl::string_view owner) override;
+  absl::StatusOr<std::vector<NodeHoldRecord>> List() override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociRolloutTable final : public RolloutTable {
+ public:
+  explicit SociRolloutTable(SociContext context) : context_(context) {}
+  absl::Status Put(const RolloutRecord& rollout) override;
+  absl::StatusOr<RolloutRecord> Get(absl::string_view rollout_id) override;
+  absl::StatusOr<std::vector<RolloutRecord>> List(uint32_t limit) override;
+  absl::StatusOr<std::vector<RolloutRecord>> ListOpen() override;
+  absl::Status PutNode(const RolloutNodeRecord& node) override;
+  absl::StatusOr<std::vector<RolloutNodeRecord>> ListNodes(absl::string_view rollout_id) override;
+  absl::StatusOr<RolloutRecord> NewestOf(absl::string_view node) override;
+  absl::Status AppendEvent(const RolloutEventRecord& event) override;
+  absl::StatusOr<std::vector<RolloutEventRecord>> ListEvents(absl::string_view rollout_id,
+                                                             uint64_t after_sequence) override;
+
+ private:
+  const SociContext context_;
+};
+
 }  // namespace muster::controller

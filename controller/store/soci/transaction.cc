@@ -20,6 +20,8 @@ SociTransaction::SociTransaction(SociContext context)
       events_(context),
       validations_(context),
       validation_checks_(context),
-      node_service_(context) {}
+      node_service_(context),
+      node_holds_(context),
+      rollouts_(context) {}
 
 }  // namespace muster::controller

@@ -27,6 +27,8 @@ class SociTransaction final : public Transaction {
   ValidationTable& validations() override { return validations_; }
   ValidationCheckTable& validation_checks() override { return validation_checks_; }
   NodeServiceTable& node_service() override { return node_service_; }
+  NodeHoldTable& node_holds() override { return node_holds_; }
+  RolloutTable& rollouts() override { return rollouts_; }
 
  private:
   SociNodeTable nodes_;
@@ -47,6 +49,8 @@ class SociTransaction final : public Transaction {
   SociValidationTable validations_;
   SociValidationCheckTable validation_checks_;
   SociNodeServiceTable node_service_;
+  SociNodeHoldTable node_holds_;
+  SociRolloutTable rollouts_;
 };
 
 }  // namespace muster::controller

@@ -1,0 +1,41 @@
+#include "controller/store/soci/guard.h"
+#include "controller/store/soci/tables.h"
+#include "controller/store/soci/types.h"
+
+namespace muster::controller {
+
+using soci::into;
+using soci::use;
+
+absl::Status SociNodeHoldTable::Put(const NodeHoldRecord& row) {
+  return Guard(context_.path, "node_holds.Put", [&]() -> absl::Status {
+    context_.session << "INSERT INTO node_holds (node_uuid, owner, reason, since) "
+                        "VALUES (:uuid, :owner, :reason, :since) "
+                        "ON CONFLICT (node_uuid, owner) DO UPDATE SET reason = excluded.reason",
+        use(row.node_uuid), use(row.owner), use(row.reason), use(row.since);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SociNodeHoldTable::Delete(absl::string_view node_uuid, absl::string_view owner) {
+  return Guard(context_.path, "node_holds.Delete", [&]() -> absl::Status {
+    const std::string uuid(node_uuid), by(owner);
+    context_.session << "DELETE FROM node_holds WHERE node_uuid = :uuid AND owner = :owner",
+        use(uuid), use(by);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<NodeHoldRecord>> SociNodeHoldTable::List() {
+  return Guard(
+      context_.path, "node_holds.List", [&]() -> absl::StatusOr<std::vector<NodeHoldRecord>> {
+        NodeHoldRecord row;
+        soci::statement statement =
+            (context_.session.prepare << "SELECT node_uuid, owner, reason, since FROM node_holds "
+                                         "ORDER BY since, rowid",
+             into(row.node_uuid), into(row.owner), into(row.reason), into(row.since));
+        return ReadAll(statement, row);
+      });
+}
+
+}  // namespace muster::controller
