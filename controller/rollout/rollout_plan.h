@@ -1,0 +1,111 @@
+// Decides which nodes of a rollout may be taken, and what becomes of the whole: pure decisions,
+// from what is stored and what was seen a moment ago.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/text/slurm_job.h"
+#include "controller/rollout/limits.h"
+#include "muster/v1/rollout.pb.h"
+
+namespace muster::controller::rollout {
+
+// One node, as stored and as seen.
+struct NodeView {
+  std::string name;
+  v1::RolloutStep step = v1::ROLLOUT_STEP_PENDING;
+  absl::Time since = absl::UnixEpoch();  // in this step
+  std::string message;                   // of the step, as stored
+  bool was_available = false;            // before the rollout: it was connected and took jobs
+  bool passed_over = false;
+  std::string rack;         // "": in none
+  std::string switch_name;  // "": not known
+  bool is_connected = false;
+  // Connected, and Slurm may start jobs on it; without a Slurm, connected. A node that is not
+  // available is unavailable for whatever reason.
+  bool is_available = false;
+  // No job can start on it: somebody drained it, it is down, or Slurm does not know it.
+  bool is_drained = false;
+  std::string service;         // in words: "in service", "drained by root: bad disk"
+  std::vector<SlurmJob> jobs;  // on it now
+  std::string busy;            // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
+};
+
+struct RolloutView {
+  v1::RolloutState state = v1::ROLLOUT_STATE_ROLLING;
+  std::string message;
+  uint32_t wave = 0;
+  absl::Time wave_since = absl::UnixEpoch();  // in this state and wave
+  uint32_t forgiven = 0;                      // failures that do not count any more
+  Limits limits;
+  // "": Slurm has answered, or there is none yet. Otherwise nothing that needs it is decided: no
+  // node is taken, none counts as idle.
+  std::string slurm_trouble;
+  absl::Time now;
+  absl::TimeZone zone;          // of the windows
+  std::vector<NodeView> nodes;  // in the order of the inventory
+};
+
+struct Decision {
+  enum Kind {
+    kTake,      // the node gets a slot
+    kIdle,      // the draining node has no job and none can start
+    kPassOver,  // the draining node goes back and comes last
+    kLeaveOut,  // the node ends without an update
+    kWaveDone,  // of the whole, as RolloutEvent
+    kSoaked,    //
+    kPause,     //
+    kRollBack,  //
+    kComplete,  //
+    kSettle,    //
+  };
+  Kind kind;
+  std::string node;    // of the first four
+  std::string reason;  // for people; may be empty
+};
+
+// What has to be done now, in this order; at most one decision about the whole, which is then the
+// last. What holds for every order of calls:
+//
+// - At most max_unavailable nodes are out of service: a node that is available is only taken where
+//   those that are not, and those that are active, leave room for one more; in its rack and behind
+//   its switch likewise. A node that is out already costs nothing, but at most max_unavailable
+//   nodes are active at once, whatever they were before.
+// - Only kRolling takes nodes, only inside a window, while Slurm answers, and only up to the size
+//   of the wave. Nodes that are not connected or that other work holds are not taken; when nothing
+//   else is left of the last wave, those that are not connected are left out.
+// - The canary's nodes are available ones if there are any. Otherwise nodes that are out already
+//   come first, then those without jobs, then those whose last job ends soonest; passed over ones
+//   come last, and a node whose jobs have no limit comes after those with one.
+// - A draining node is idle when it is drained and has no jobs. One that is longer in that step
+//   than drain_timeout is passed over once, and left out the second time, if the limits say so.
+// - More than failure_budget failures beyond the forgiven ones, or three in a row (by the time at
+//   which they ended) within it, pause the rollout or roll it back. So does a node that is done and
+//   was available before but is not any more, when a wave has soaked.
+// - A wave is done when its nodes are taken and over; the last one completes the rollout.
+// - In kAborting and kRollingBack pending and draining nodes are left out, and the rollout settles
+//   when no node is active. In kPaused active nodes continue.
+std::vector<Decision> Decide(const RolloutView& view);
+
+// What the node waits for or what became of it, in a sentence or two: "waits for job 4711 (ann,
+// train), which ends in at most 3 h 10 min", "waits for a slot: 1 of 1 nodes is out of service
+// (c002)", "waits for wave 2: …", "waits for the window, which opens on Sat 22:00". `view` as for
+// Decide().
+std::string ExplainNode(const RolloutView& view, absl::string_view node);
+
+// The nodes in the order in which Decide() would take them if nothing changed, with their wave.
+struct Place {
+  std::string node;
+  uint32_t wave = 0;
+};
+std::vector<Place> ForecastOrder(const RolloutView& view);
+
+// The longest time until all of the jobs have ended by their limits; infinite where one has none,
+// or where it is not known.
+absl::Duration LongestDrain(const std::vector<SlurmJob>& jobs);
+
+}  // namespace muster::controller::rollout
