@@ -66,6 +66,7 @@ MAY_INCLUDE = {
                                        "controller/validation/verdict", "muster/v1"],
     "controller/gate": ["controller/audit", "common/base", "controller/store", "controller/slurm",
                         "controller/validation/suite", "muster/v1"],
+    "controller/rollout": ["common/base", "muster/v1"],
     "controller/validation/engine": ["controller/feed", "controller/audit", "common/base", "controller/store",
                                      "controller/session", "controller/inventory",
                                      "controller/claim", "controller/gate",

@@ -25,6 +25,8 @@ struct NodeView {
   std::string rack;         // "": in none
   std::string switch_name;  // "": not known
   bool is_connected = false;
+  // Since when it is not connected. Infinite past: longer than matters.
+  absl::Time away_since = absl::InfinitePast();
   // Connected, and Slurm may start jobs on it; without a Slurm, connected. A node that is not
   // available is unavailable for whatever reason.
   bool is_available = false;
@@ -34,6 +36,12 @@ struct NodeView {
   std::vector<SlurmJob> jobs;  // on it now
   std::string busy;            // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
 };
+
+// An agent that starts anew, and all of them after a start of the controller, connect within this
+// time; a node that is not connected for longer is away.
+inline constexpr absl::Duration kAwayGrace = absl::Minutes(10);
+// Within the failure budget, so many failures in a row are too many all the same.
+inline constexpr int kFailuresInARow = 3;
 
 struct RolloutView {
   v1::RolloutState state = v1::ROLLOUT_STATE_ROLLING;
@@ -76,20 +84,28 @@ struct Decision {
 //   its switch likewise. A node that is out already costs nothing, but at most max_unavailable
 //   nodes are active at once, whatever they were before.
 // - Only kRolling takes nodes, only inside a window, while Slurm answers, and only up to the size
-//   of the wave. Nodes that are not connected or that other work holds are not taken; when nothing
-//   else is left of the last wave, those that are not connected are left out.
-// - The canary's nodes are available ones if there are any. Otherwise nodes that are out already
-//   come first, then those without jobs, then those whose last job ends soonest; passed over ones
-//   come last, and a node whose jobs have no limit comes after those with one.
-// - A draining node is idle when it is drained and has no jobs. One that is longer in that step
-//   than drain_timeout is passed over once, and left out the second time, if the limits say so.
+//   of the wave, in which skipped nodes do not count: others take their places. Nodes that are not
+//   connected or that other work holds are not taken; when no node is active and all pending ones
+//   are away, those are left out.
+// - The canary's nodes are available ones if there are any; so are those of any first wave that
+//   others follow. Otherwise nodes that are out already come first, then those without jobs, then
+//   those whose last job ends soonest; passed over ones come last, and a node whose jobs have no
+//   limit comes after those with one.
+// - A draining node is idle when it is connected, drained and has no jobs. One that is longer in
+//   that step than drain_timeout is passed over once, and left out the second time, if the limits
+//   say so; one that is away is whatever they say.
 // - More than failure_budget failures beyond the forgiven ones, or three in a row (by the time at
 //   which they ended) within it, pause the rollout or roll it back. So does a node that is done and
-//   was available before but is not any more, when a wave has soaked.
+//   was available before but is not any more, when a wave has soaked, unless it is forgiven. A
+//   rollout that would pause when every node is over completes instead.
 // - A wave is done when its nodes are taken and over; the last one completes the rollout.
 // - In kAborting and kRollingBack pending and draining nodes are left out, and the rollout settles
-//   when no node is active. In kPaused active nodes continue.
+//   when no node is active. In kPaused active nodes continue, and the rollout never completes.
 std::vector<Decision> Decide(const RolloutView& view);
+
+// RolloutView::forgiven of a rollout that is resumed now: the failures, and the nodes that are done
+// and went out of service since.
+uint32_t FailuresToForgive(const RolloutView& view);
 
 // What the node waits for or what became of it, in a sentence or two: "waits for job 4711 (ann,
 // train), which ends in at most 3 h 10 min", "waits for a slot: 1 of 1 nodes is out of service

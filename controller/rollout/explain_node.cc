@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
+#include "controller/rollout/node_order.h"
+#include "controller/rollout/node_step.h"
+#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/rollout_step.h"
+#include "controller/rollout/slots.h"
+#include "controller/rollout/window.h"
+
+namespace muster::controller::rollout {
+namespace {
+
+constexpr size_t kMaxListBytes = 80;
+
+std::string WithDetail(absl::string_view sentence, absl::string_view detail) {
+  return absl::StrCat(sentence, detail.empty() ? "" : ": ", detail);
+}
+
+// "Sat 22:00"; with the date where the day alone would not tell the week.
+std::string Moment(const RolloutView& view, absl::Time time) {
+  const bool is_near = time - view.now < absl::Hours(6 * 24);
+  return absl::FormatTime(is_near ? "%a %H:%M" : "%a %Y-%m-%d %H:%M", time, view.zone);
+}
+
+// ", which ends in at most 3h 10m"
+std::string EndOf(const std::vector<SlurmJob>& jobs) {
+  const absl::Duration longest = LongestDrain(jobs);
+  const bool is_one = jobs.size() == 1;
+  if (longest == absl::InfiniteDuration()) {
+    return is_one ? ", whose time limit is not known or unlimited"
+                  : ", one of which has a time limit that is not known or unlimited";
+  }
+  // "At most" has to hold for what is cut off, too.
+  const absl::Duration unit = longest < absl::Hours(1)    ? absl::Seconds(1)
+                              : longest < absl::Hours(24) ? absl::Minutes(1)
+                                                          : absl::Hours(1);
+  return absl::StrCat(is_one ? ", which ends" : ", which end", " in at most ",
+                      HumanDuration(absl::Ceil(longest, unit)));
+}
+
+std::string ExplainDraining(const RolloutView& view, const NodeView& node) {
+  if (!view.slurm_trouble.empty()) {
+    return absl::StrCat("waits for Slurm to tell whether jobs are on it: ", view.slurm_trouble);
+  }
+  if (!node.is_connected) return "waits for its agent, which is not connected";
+  std::string text;
+  if (!node.jobs.empty()) {
+    text = absl::StrCat("waits for ", Describe(node.jobs), EndOf(node.jobs));
+  } else if (!node.is_drained) {
+    text = WithDetail("waits until no job can start on it", node.service);
+  } else {
+    return "has no jobs, and is updated next";
+  }
+  if (!view.limits.passes_over || view.limits.drain_timeout == absl::InfiniteDuration()) {
+    return text;
+  }
+  const absl::Duration left =
+      std::max(node.since + view.limits.drain_timeout - view.now, absl::ZeroDuration());
+  return absl::StrCat(text, ". After another ", HumanDuration(left), " it ",
+                      node.passed_over ? "is left out" : "goes back into service and comes last");
+}
+
+// The nodes that are out of service, counted against one limit.
+std::string OutOfService(const RolloutView& view, const NodeView& node, SlotLimit limit) {
+  std::vector<std::string> names;
+  for (const NodeView& other : view.nodes) {
+    const bool is_near = limit == SlotLimit::kRack     ? other.rack == node.rack
+                         : limit == SlotLimit::kSwitch ? other.switch_name == node.switch_name
+                                                       : true;
+    if (is_near && IsOut(other)) names.push_back(other.name);
+  }
+  const size_t count = names.size();
+  std::string list = FoldHostlist(std::move(names));
+  if (list.size() > kMaxListBytes) list.clear();
+  const uint32_t most = limit == SlotLimit::kRack     ? view.limits.max_per_rack
+                        : limit == SlotLimit::kSwitch ? view.limits.max_per_switch
+                                                      : view.limits.max_unavailable;
+  return absl::StrCat(CountedAre(count, "node"), " out of service",
+                      list.empty() ? "" : absl::StrCat(" (", list, ")"), ", and at most ", most,
+                      " may be");
+}
+
+std::string ExplainSlot(const RolloutView& view, const NodeView& node) {
+  const SlotLimit limit = Slots(view).LimitOn(node);
+  switch (limit) {
+    case SlotLimit::kCluster:
+      return absl::StrCat("waits for a slot: ", OutOfService(view, node, limit));
+    case SlotLimit::kRack:
+      return absl::StrCat("waits for a slot in rack ", node.rack, ": ",
+                          OutOfService(view, node, limit));
+    case SlotLimit::kSwitch:
+      return absl::StrCat("waits for a slot behind switch ", node.switch_name, ": ",
+                          OutOfService(view, node, limit));
+    case SlotLimit::kNone:
+      break;
+  }
+  return "waits for its turn: other nodes come before it";
+}
+
+std::string WaveName(const RolloutView& view, uint32_t wave) {
+  return IsTrial(view, wave) ? "the first wave" : absl::StrCat("wave ", wave);
+}
+
+std::string ExplainRolling(const RolloutView& view, const NodeView& node) {
+  for (const Decision& decision : Decide(view)) {
+    if (decision.kind == Decision::kTake && decision.node == node.name) return "is taken next";
+  }
+  const std::vector<Place> places = ForecastOrder(view);
+  const auto place = std::find_if(places.begin(), places.end(), [&](const Place& candidate) {
+    return candidate.node == node.name;
+  });
+  if (place != places.end() && place->wave > view.wave) {
+    const uint32_t size = view.limits.wave_sizes[view.wave];
+    uint32_t over = 0;
+    for (const NodeView& other : view.nodes) {
+      if (IsOver(other.step) && other.step != v1::ROLLOUT_STEP_SKIPPED) ++over;
+    }
+    return absl::StrCat("waits for ", WaveName(view, place->wave), ": ", WaveName(view, view.wave),
+                        " has ", Counted(size - std::min(size, over), "node"), " to go");
+  }
+  if (!view.slurm_trouble.empty()) {
+    return absl::StrCat("waits for Slurm, which does not answer: ", view.slurm_trouble);
+  }
+  if (!IsOpen(view.limits.windows, view.now, view.zone)) {
+    return absl::StrCat("waits for the window, which opens on ",
+                        Moment(view, NextOpening(view.limits.windows, view.now, view.zone)));
+  }
+  return ExplainSlot(view, node);
+}
+
+std::string ExplainPending(const RolloutView& view, const NodeView& node) {
+  switch (view.state) {
+    case v1::ROLLOUT_STATE_PAUSED:
+      return WithDetail("waits: the rollout is paused", view.message);
+    case v1::ROLLOUT_STATE_SOAKING:
+      return absl::StrCat("waits for the next wave: ", WaveName(view, view.wave),
+                          " is complete and is watched until ",
+                          Moment(view, view.wave_since + view.limits.soak));
+    case v1::ROLLOUT_STATE_ROLLING:
+      break;
+    default:
+      return absl::StrCat("is not updated: the rollout is ", StateName(view.state));
+  }
+  if (!node.busy.empty()) return absl::StrCat("waits for ", node.busy, ", which holds it");
+  if (!node.is_connected) {
+    return "waits for its agent, which is not connected; it is left out if it is still away when "
+           "no other node is left to update";
+  }
+  std::string text = ExplainRolling(view, node);
+  if (node.passed_over) {
+    absl::StrAppend(&text, WithDetail(". It was passed over once, and comes last", node.message));
+  }
+  return text;
+}
+
+std::string ExplainOver(const NodeView& node) {
+  switch (node.step) {
+    case v1::ROLLOUT_STEP_DONE:
+      return WithDetail("is updated", node.service);
+    case v1::ROLLOUT_STEP_FAILED:
+      return absl::StrCat(WithDetail("could not be updated", node.message),
+                          ". It is kept out of Slurm");
+    case v1::ROLLOUT_STEP_QUARANTINED:
+      return absl::StrCat(WithDetail("is updated, but did not pass its validation", node.message),
+                          ". It is kept out of Slurm until it passes one");
+    default:
+      return WithDetail("was left out", node.message);
+  }
+}
+
+}  // namespace
+
+std::string ExplainNode(const RolloutView& view, absl::string_view node) {
+  const auto found =
+      std::find_if(view.nodes.begin(), view.nodes.end(),
+                   [&](const NodeView& candidate) { return candidate.name == node; });
+  if (found == view.nodes.end()) return "is not a node of this rollout";
+  switch (found->step) {
+    case v1::ROLLOUT_STEP_PENDING:
+      return ExplainPending(view, *found);
+    case v1::ROLLOUT_STEP_DRAINING:
+      return ExplainDraining(view, *found);
+    case v1::ROLLOUT_STEP_APPLYING:
+      return WithDetail("is being updated", found->message);
+    case v1::ROLLOUT_STEP_VALIDATING:
+      return WithDetail("is updated, and is being validated", found->message);
+    case v1::ROLLOUT_STEP_RESUMING:
+      return WithDetail("is updated, and waits to be back in service", found->service);
+    default:
+      return ExplainOver(*found);
+  }
+}
+
+}  // namespace muster::controller::rollout

@@ -1,0 +1,47 @@
+#include "controller/rollout/slots.h"
+
+#include "controller/rollout/node_step.h"
+
+namespace muster::controller::rollout {
+
+bool IsOut(const NodeView& node) { return !node.is_available || IsActive(node.step); }
+
+Slots::Slots(const RolloutView& view) : limits_(view.limits) {
+  for (const NodeView& node : view.nodes) {
+    if (IsOut(node)) Add(node, {1, IsActive(node.step) ? 1u : 0u});
+  }
+}
+
+void Slots::Add(const NodeView& node, Count more) {
+  const auto add = [more](Count& count) {
+    count.out += more.out;
+    count.active += more.active;
+  };
+  add(cluster_);
+  if (limits_.max_per_rack > 0 && !node.rack.empty()) add(racks_[node.rack]);
+  if (limits_.max_per_switch > 0 && !node.switch_name.empty()) add(switches_[node.switch_name]);
+}
+
+// A node that is out already makes no difference to the service, but all work is limited.
+bool Slots::Fits(Count count, bool is_available, uint32_t limit) {
+  return count.active < limit && (!is_available || count.out < limit);
+}
+
+bool Slots::Fits(const Counts& counts, absl::string_view place, bool is_available, uint32_t limit) {
+  if (limit == 0 || place.empty()) return true;
+  const auto found = counts.find(place);
+  return found == counts.end() || Fits(found->second, is_available, limit);
+}
+
+SlotLimit Slots::LimitOn(const NodeView& node) const {
+  if (!Fits(cluster_, node.is_available, limits_.max_unavailable)) return SlotLimit::kCluster;
+  if (!Fits(racks_, node.rack, node.is_available, limits_.max_per_rack)) return SlotLimit::kRack;
+  if (!Fits(switches_, node.switch_name, node.is_available, limits_.max_per_switch)) {
+    return SlotLimit::kSwitch;
+  }
+  return SlotLimit::kNone;
+}
+
+void Slots::Take(const NodeView& node) { Add(node, {node.is_available ? 1u : 0u, 1}); }
+
+}  // namespace muster::controller::rollout
