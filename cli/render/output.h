@@ -37,9 +37,6 @@ std::string ToYaml(const nlohmann::ordered_json& value);
 // Columns that the text takes on a terminal, counting each UTF-8 character as one.
 size_t DisplayWidth(absl::string_view text);
 
-// "12s", "3m 05s", "2h 03m", "5d 04h".
-std::string HumanDuration(absl::Duration duration);
-
 // "5m ago", "in 3h"; "never" for the zero time.
 std::string HumanTime(absl::Time time, absl::Time now);
 

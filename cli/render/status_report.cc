@@ -8,6 +8,7 @@
 #include "cli/render/output.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 #include "muster/v1/node.pb.h"
 
 namespace muster::cli {

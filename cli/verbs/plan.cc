@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/human_duration.h"
 #include "common/sys/file_system.h"
 #include "common/value/plan_file.h"
 #include "muster/v1/node.grpc.pb.h"

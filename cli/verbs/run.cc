@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/human_duration.h"
 #include "muster/v1/run.grpc.pb.h"
 
 namespace muster::cli {

@@ -26,6 +26,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 #include "common/sys/archive/archive.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/validation.grpc.pb.h"

@@ -14,6 +14,7 @@
 #include "cli/render/plain_text.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::cli {

@@ -10,6 +10,7 @@
 #include "cli/render/output.h"
 #include "cli/render/run/run_report.h"
 #include "cli/render/shorten.h"
+#include "common/base/text/human_duration.h"
 
 namespace muster::cli {
 namespace {

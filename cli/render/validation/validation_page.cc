@@ -12,6 +12,7 @@
 #include "cli/render/page/html.h"
 #include "cli/render/validation/validation_words.h"
 #include "common/base/proto_time.h"
+#include "common/base/text/human_duration.h"
 #include "muster/v1/validation.pb.h"
 
 namespace muster::cli {

@@ -46,10 +46,6 @@ TEST(Output, YamlNestsAndQuotesOnlyWhatNeedsIt) {
 }
 
 TEST(Output, TimesForPeople) {
-  EXPECT_EQ(HumanDuration(absl::Seconds(12)), "12s");
-  EXPECT_EQ(HumanDuration(absl::Seconds(185)), "3m 05s");
-  EXPECT_EQ(HumanDuration(absl::Minutes(123)), "2h 03m");
-  EXPECT_EQ(HumanDuration(absl::Hours(100)), "4d 04h");
   const absl::Time now = absl::FromUnixSeconds(1'000'000);
   EXPECT_EQ(HumanTime(now - absl::Seconds(5), now), "5s ago");
   EXPECT_EQ(HumanTime(now + absl::Hours(3), now), "in 3h 00m");
