@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "muster/v1/rollout.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/validation.pb.h"
 
@@ -9,6 +10,8 @@ namespace muster::controller {
 namespace {
 
 // Whether watchers see the sequence of an event, so as to come back to their place.
+uint64_t SequenceIn(const v1::RolloutEvent& event) { return event.sequence(); }
+void SetSequence(v1::RolloutEvent& event, uint64_t sequence) { event.set_sequence(sequence); }
 uint64_t SequenceIn(const v1::RunEvent& event) { return event.sequence(); }
 void SetSequence(v1::RunEvent& event, uint64_t sequence) { event.set_sequence(sequence); }
 uint64_t SequenceIn(const v1::ValidationEvent&) { return 0; }
@@ -208,6 +211,7 @@ size_t EventFeed<Event>::bytes() const {
   return kept_bytes_;
 }
 
+template class EventFeed<v1::RolloutEvent>;
 template class EventFeed<v1::RunEvent>;
 template class EventFeed<v1::ValidationEvent>;
 

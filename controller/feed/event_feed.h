@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 
 namespace muster::v1 {
+class RolloutEvent;
 class RunEvent;
 class ValidationEvent;
 }  // namespace muster::v1
@@ -105,6 +106,7 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
 };
 
 // One row for each kind of feed.
+extern template class EventFeed<v1::RolloutEvent>;
 extern template class EventFeed<v1::RunEvent>;
 extern template class EventFeed<v1::ValidationEvent>;
 

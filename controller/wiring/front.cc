@@ -101,6 +101,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       secrets(*core.resources.secrets, work.rotations),
       inventories(*core.resources.store, core.clock),
       runs(work.runs, *core.resources.store, config.cluster, core.open_calls),
+      rollouts(work.rollouts, *core.resources.store, config.cluster, core.open_calls),
       explanations(*core.resources.store, core.inventory, *core.resources.secrets,
                    BundleLoader(*core.resources.blobs)),
       people(*core.resources.store, core.resources.ca, core.denylist, core.clock,
@@ -130,7 +131,7 @@ absl::Status Front::Listen(const Config& config) {
   counters.push_back(std::make_unique<CallCounterFactory>(core.shares));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs,
+           &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
            &explanations, &users, &authority, &validations, &hardware, &stacks}) {
     main.RegisterService(service);
   }

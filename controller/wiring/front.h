@@ -15,6 +15,7 @@
 #include "controller/service/hardware_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
+#include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
 #include "controller/service/stack_service.h"
@@ -56,6 +57,7 @@ struct Front {
   SecretService secrets;
   InventoryService inventories;
   RunService runs;
+  RolloutService rollouts;
   ExplainService explanations;
   Users people;
   UserService users;

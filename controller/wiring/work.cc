@@ -18,6 +18,10 @@
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/tables.h"
 #include "controller/wiring/core.h"
+#include "controller/wiring/rollout_suite.h"
+#include "muster/v1/rollout.pb.h"
+#include "muster/v1/run.pb.h"
+#include "muster/v1/validation.pb.h"
 
 namespace muster::controller {
 
@@ -40,6 +44,7 @@ Work::Work(const Config& config, Core& core)
       approvals(*core.resources.store, core.clock, BundleLoader(*core.resources.blobs),
                 config.operator_bundles == "approved"),
       runs(ForRuns(config)),
+      rollouts(ForRollouts(config)),
       rotations(ForRuns(config), *core.resources.secrets),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
@@ -55,6 +60,7 @@ absl::Status Work::Start() {
   RETURN_IF_ERROR(runs.Start());
   RETURN_IF_ERROR(validations.Start());
   RETURN_IF_ERROR(follow_ups.Resume());
+  RETURN_IF_ERROR(rollouts.Start());
   follow_ups.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
   housekeeper.Start();
@@ -65,10 +71,12 @@ void Work::EndStreams() {
   slurm.Stop();
   runs.EndWatches();
   validations.EndWatches();
+  rollouts.EndWatches();
 }
 
 void Work::Stop() {
   housekeeper.Stop();
+  rollouts.Stop();
   if (service_gate_ != nullptr) service_gate_->Stop();
   follow_ups.Stop();
   validations.Stop();
@@ -154,6 +162,39 @@ RunCollaborators Work::ForRuns(const Config& config) {
             return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
           },
       .approvals = &approvals,
+  };
+}
+
+rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
+  return {
+      .store = *core_.resources.store,
+      .sessions = core_.registry,
+      .slurm = slurm,
+      .gate = *gate,
+      .claims = claims,
+      .inventory = core_.inventory,
+      .clock = core_.clock,
+      .preview_run = [this](const v1::CreateRunRequest& request,
+                            const RunActor& actor) { return runs.Preview(request, actor); },
+      .start_run = [this](const v1::CreateRunRequest& request,
+                          const RunActor& actor) -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const v1::Run run, runs.Create(request, actor));
+        return run.run_id();
+      },
+      .suite_for =
+          [with = ForRuns(config)](const v1::CreateRolloutRequest& request,
+                                   const std::vector<std::string>& nodes) {
+            return SuiteForRollout(with, request, nodes);
+          },
+      .start_validation = [this](const v1::CreateValidationRequest& request,
+                                 const Actor& actor) -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const v1::Validation validation, validations.Create(request, actor));
+        return validation.validation_id();
+      },
+      .may_continue =
+          [this](const RunMandate& mandate) {
+            return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
+          },
   };
 }
 

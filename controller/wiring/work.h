@@ -10,6 +10,7 @@
 #include "controller/claim/node_claims.h"
 #include "controller/gate/service_gate.h"
 #include "controller/housekeeper.h"
+#include "controller/rollout/rollout_manager.h"
 #include "controller/run/plan/playbook_compiler.h"
 #include "controller/run/run_manager.h"
 #include "controller/run/secret_rotation.h"
@@ -41,6 +42,7 @@ struct Work {
   std::unique_ptr<validation::JobGate> MakeGate(const Config& config);
   validation::ValidationCollaborators ForValidations();
   RunCollaborators ForRuns(const Config& config);
+  rollout::RolloutCollaborators ForRollouts(const Config& config);
   // The facts that a node was asked for are in the store, or refused.
   void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused);
   // Slurm, or the nodes' state for it, may have changed.
@@ -58,6 +60,7 @@ struct Work {
   BundleApprovals approvals;
   PlaybookCompiler compiler;
   RunManager runs;
+  rollout::RolloutManager rollouts;
   SecretRotations rotations;
   Housekeeper housekeeper;
 };

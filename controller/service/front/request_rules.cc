@@ -14,6 +14,7 @@
 #include "muster/v1/enrollment.pb.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
+#include "muster/v1/rollout.pb.h"
 
 namespace muster::controller {
 namespace {

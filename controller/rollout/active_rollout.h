@@ -1,0 +1,55 @@
+// A rollout in progress, in memory, and the changes to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/rollout/limits.h"
+#include "controller/rollout/node_step.h"
+#include "controller/rollout/rollout_feed.h"
+#include "controller/rollout/rollout_step.h"
+#include "controller/store/tables.h"
+#include "muster/v1/rollout.pb.h"
+
+namespace muster::controller::rollout {
+
+struct ActiveRollout {
+  RolloutRecord record;
+  v1::CreateRolloutRequest request;
+  Limits limits;
+  std::vector<RolloutNodeRecord> nodes;  // by position
+  struct Place {
+    std::string rack, switch_name;
+  };
+  std::vector<Place> places;  // of the nodes, in the same order
+  uint64_t last_sequence = 0;
+  std::shared_ptr<RolloutFeed> feed;
+
+  v1::RolloutState state() const { return static_cast<v1::RolloutState>(record.state); }
+  v1::RolloutStep step(size_t node) const { return static_cast<v1::RolloutStep>(nodes[node].step); }
+};
+
+// A change of one node: to its next step, or of what is known of its present one.
+struct NodeMove {
+  size_t node = 0;  // index in ActiveRollout::nodes
+  std::optional<NodeEvent> event;
+  std::string message;
+  // Set: these become known. An empty one is forgotten.
+  std::optional<std::string> run_id, validation_id;
+  std::optional<bool> run_changed;
+  // With kTaken: what the node was before.
+  std::optional<std::string> service_before;
+  bool was_available = false;
+};
+
+// A change of the whole.
+struct RolloutMove {
+  RolloutEvent event;
+  std::string message;
+  std::string rolled_back_by;  // with kSettled
+};
+
+}  // namespace muster::controller::rollout

@@ -1,0 +1,67 @@
+// The collaborators of rollouts, as small interfaces: a rollout does nothing to a node by itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace muster {
+class Clock;
+}
+namespace muster::v1 {
+class CreateRolloutRequest;
+class CreateRunRequest;
+class CreateValidationRequest;
+}  // namespace muster::v1
+namespace muster::controller {
+struct Actor;
+class AgentSessions;
+class Inventory;
+class InventorySource;
+class NodeClaims;
+struct RunActor;
+struct RunMandate;
+class Store;
+}  // namespace muster::controller
+namespace muster::controller::slurm {
+class SlurmControl;
+}
+namespace muster::controller::validation {
+class JobGate;
+}
+
+namespace muster::controller::rollout {
+
+// All must be thread-safe and outlive the rollouts.
+struct RolloutCollaborators {
+  Store& store;
+  AgentSessions& sessions;
+  slurm::SlurmControl& slurm;
+  validation::JobGate& gate;
+  const NodeClaims& claims;
+  InventorySource& inventory;
+  Clock& clock;
+  // See RunManager::Preview() and Create(); the id of the run.
+  std::function<absl::StatusOr<std::vector<std::string>>(const v1::CreateRunRequest&,
+                                                         const RunActor&)>
+      preview_run;
+  std::function<absl::StatusOr<std::string>(const v1::CreateRunRequest&, const RunActor&)>
+      start_run;
+  // The suite that these nodes have to pass: the one that is asked for, or the one with which the
+  // playbook ends for them. "": none. Errors are those of the suite and its files, with their
+  // place.
+  std::function<absl::StatusOr<std::string>(const v1::CreateRolloutRequest&,
+                                            const std::vector<std::string>& nodes)>
+      suite_for;
+  // See ValidationManager::Create(); the id of the validation.
+  std::function<absl::StatusOr<std::string>(const v1::CreateValidationRequest&, const Actor&)>
+      start_validation;
+  // Whether the person who created a rollout may still have it carried out. PermissionDenied with
+  // the reason.
+  std::function<absl::Status(const RunMandate&)> may_continue;
+};
+
+}  // namespace muster::controller::rollout

@@ -1,0 +1,174 @@
+#include "controller/rollout/node_work.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/gate/node_pass.h"
+#include "controller/rollout/rollout_records.h"
+#include "controller/run/run_records.h"
+#include "controller/store/store.h"
+#include "muster/v1/run.pb.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller::rollout {
+namespace {
+
+// Among so many of the newest, work that an earlier process began is looked for.
+constexpr uint32_t kRecentRuns = 1000;
+constexpr uint32_t kRecentValidations = 8;
+
+using Progress = absl::StatusOr<std::optional<NodeMove>>;
+
+NodeMove Move(size_t node, NodeEvent event, std::string message = "") {
+  NodeMove move;
+  move.node = node;
+  move.event = event;
+  move.message = std::move(message);
+  return move;
+}
+
+Progress OfRun(Transaction& txn, const ActiveRollout& rollout, size_t index) {
+  const RolloutNodeRecord& node = rollout.nodes[index];
+  if (node.run_id.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(node.run_id));
+  if (run.state == RunRecord::kRunning) return std::nullopt;
+  ASSIGN_OR_RETURN(const RunNodeRecord recap, txn.runs().GetNode(node.run_id, node.node));
+  if (run.state != RunRecord::kSucceeded) {
+    const std::string& why = recap.message.empty() ? run.message : recap.message;
+    return Move(index, NodeEvent::kApplyFailed,
+                absl::StrCat("run ", node.run_id, ": ", recap.state, why.empty() ? "" : ": ", why));
+  }
+  bool holds_pass = false;
+  if (recap.changed == 0) {
+    ASSIGN_OR_RETURN(holds_pass, validation::HoldsPass(txn, node.node_uuid));
+  }
+  NodeMove move =
+      Move(index, holds_pass ? NodeEvent::kUnchanged : NodeEvent::kApplied,
+           holds_pass ? "nothing had to be changed" : absl::StrCat("after run ", node.run_id));
+  move.run_changed = recap.changed > 0;
+  return move;
+}
+
+Progress OfValidation(Transaction& txn, const ActiveRollout& rollout, size_t index) {
+  const RolloutNodeRecord& node = rollout.nodes[index];
+  if (rollout.request.suite().empty()) return Move(index, NodeEvent::kPassed);
+  if (node.validation_id.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(const ValidationRecord validation, txn.validations().Get(node.validation_id));
+  if (validation.state == ValidationRecord::kRunning) return std::nullopt;
+  ASSIGN_OR_RETURN(const auto verdicts, txn.validations().ListNodes(node.validation_id));
+  int outcome = v1::OUTCOME_UNSPECIFIED;
+  for (const ValidationNodeRecord& verdict : verdicts) {
+    if (verdict.node == node.node && !verdict.is_witness) outcome = verdict.outcome;
+  }
+  if (outcome == v1::OUTCOME_PASS) return Move(index, NodeEvent::kPassed);
+  if (outcome == v1::OUTCOME_FAIL) {
+    return Move(index, NodeEvent::kNotPassed,
+                absl::StrCat("failed validation ", node.validation_id));
+  }
+  return Move(index, NodeEvent::kUntested,
+              absl::StrCat("validation ", node.validation_id, " came to no verdict",
+                           validation.message.empty() ? "" : ": ", validation.message));
+}
+
+std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, const Observation& seen,
+                                const std::set<std::string>& held) {
+  const RolloutNodeRecord& node = rollout.nodes[index];
+  if (!seen.trouble.empty() || seen.at < node.since) return std::nullopt;
+  const auto in_slurm = seen.nodes.find(node.node);
+  if (!seen.has_slurm || in_slurm == seen.nodes.end()) return Move(index, NodeEvent::kBack);
+  const slurm::SlurmNode& slurm_node = in_slurm->second;
+  if (slurm_node.takes_jobs) return Move(index, NodeEvent::kBack);
+  const bool is_others = (slurm_node.is_drained || slurm_node.is_held) &&
+                         !slurm::OwnerOf(slurm_node.reason).has_value();
+  if (is_others) {
+    return Move(index, NodeEvent::kBack, absl::StrCat("stays out of service: ", slurm_node.reason));
+  }
+  if (held.count(node.node_uuid) > 0)
+    return Move(index, NodeEvent::kBack, "stays out of service: somebody drained it");
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<NodeMove>> ReadProgress(Transaction& txn, const ActiveRollout& rollout,
+                                                   const Observation& seen) {
+  std::vector<NodeMove> moves;
+  std::set<std::string> held;  // by others than rollouts of these nodes
+  ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> holds, txn.node_holds().List());
+  for (const NodeHoldRecord& hold : holds) {
+    if (hold.owner != rollout.record.rollout_id) held.insert(hold.node_uuid);
+  }
+  for (size_t i = 0; i < rollout.nodes.size(); ++i) {
+    const RolloutNodeRecord& node = rollout.nodes[i];
+    if (!IsActive(rollout.step(i))) continue;
+    const absl::StatusOr<NodeRecord> now = txn.nodes().GetByName(node.node);
+    if (absl::IsNotFound(now.status()) || (now.ok() && now->uuid != node.node_uuid)) {
+      moves.push_back(Move(i, NodeEvent::kLeftOut, "it was removed from the cluster"));
+      continue;
+    }
+    RETURN_IF_ERROR(now.status());
+    Progress move = std::optional<NodeMove>();
+    switch (rollout.step(i)) {
+      case v1::ROLLOUT_STEP_APPLYING:
+        move = OfRun(txn, rollout, i);
+        break;
+      case v1::ROLLOUT_STEP_VALIDATING:
+        move = OfValidation(txn, rollout, i);
+        break;
+      case v1::ROLLOUT_STEP_RESUMING:
+        move = OfSlurm(rollout, i, seen, held);
+        break;
+      default:  // Decide() knows when a draining node is idle
+        break;
+    }
+    RETURN_IF_ERROR(move.status());
+    if (move->has_value()) moves.push_back(**std::move(move));
+  }
+  return moves;
+}
+
+absl::StatusOr<std::vector<NodeMove>> FindLostWork(Transaction& txn, const ActiveRollout& rollout) {
+  std::vector<NodeMove> moves;
+  std::vector<RunRecord> runs;
+  for (size_t i = 0; i < rollout.nodes.size(); ++i) {
+    const RolloutNodeRecord& node = rollout.nodes[i];
+    NodeMove move;
+    move.node = i;
+    move.message = node.message;
+    if (rollout.step(i) == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty()) {
+      if (runs.empty()) {
+        ASSIGN_OR_RETURN(runs, txn.runs().List(kRecentRuns));
+      }
+      for (const RunRecord& run : runs) {
+        const v1::CreateRunRequest request = controller::RequestOf(run);
+        const bool is_ours = run.created_at >= node.since &&
+                             run.created_by == rollout.record.created_by &&
+                             request.limit() == node.node && !request.check_only() &&
+                             request.bundle_sha256() == rollout.request.bundle_sha256() &&
+                             request.playbook() == rollout.request.playbook();
+        if (is_ours) move.run_id = run.run_id;
+      }
+    }
+    if (rollout.step(i) == v1::ROLLOUT_STEP_VALIDATING && node.validation_id.empty()) {
+      ASSIGN_OR_RETURN(const auto validations,
+                       txn.validations().List(kRecentValidations, node.node));
+      for (const ValidationRecord& validation : validations) {
+        v1::CreateValidationRequest request;
+        request.ParseFromString(validation.request);
+        const bool is_ours = validation.created_at >= node.since &&
+                             validation.created_by == rollout.record.created_by &&
+                             request.nodes() == node.node &&
+                             validation.suite == rollout.request.suite();
+        if (is_ours) move.validation_id = validation.validation_id;
+      }
+    }
+    if (move.run_id.has_value() || move.validation_id.has_value()) moves.push_back(move);
+  }
+  return moves;
+}
+
+}  // namespace muster::controller::rollout

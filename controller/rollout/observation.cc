@@ -1,0 +1,98 @@
+#include "controller/rollout/observation.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "controller/claim/node_claims.h"
+#include "controller/gate/job_gate.h"
+#include "controller/gate/slurm_jobs.h"
+#include "controller/rollout/active_rollout.h"
+#include "controller/rollout/collaborators.h"
+#include "controller/session/agent_sessions.h"
+
+namespace muster::controller::rollout {
+
+Observation Observe(slurm::SlurmControl& slurm, const std::vector<std::string>& jobs_of,
+                    absl::Time now) {
+  Observation seen;
+  seen.at = now;
+  auto nodes = slurm.Nodes();
+  if (validation::IsNoSlurmYet(nodes.status())) return seen;
+  seen.has_slurm = true;
+  if (!nodes.ok()) {
+    seen.trouble = std::string(nodes.status().message());
+    return seen;
+  }
+  std::vector<std::string> known;
+  for (slurm::SlurmNode& node : *nodes) {
+    std::string name = node.name;
+    seen.nodes.emplace(std::move(name), std::move(node));
+  }
+  for (const std::string& name : jobs_of) {
+    if (seen.nodes.count(name) > 0) known.push_back(name);
+  }
+  seen.asked.insert(jobs_of.begin(), jobs_of.end());
+  if (known.empty()) return seen;
+  auto jobs = slurm.JobsOn(known);
+  if (jobs.ok()) {
+    seen.jobs = *std::move(jobs);
+  } else {
+    seen.trouble = std::string(jobs.status().message());
+  }
+  return seen;
+}
+
+RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen,
+                   const RolloutCollaborators& with) {
+  RolloutView view;
+  view.state = rollout.state();
+  view.message = rollout.record.message;
+  view.wave = rollout.record.wave;
+  view.wave_since = rollout.record.wave_since;
+  view.forgiven = rollout.record.forgiven;
+  view.limits = rollout.limits;
+  view.slurm_trouble = seen.trouble;
+  view.now = with.clock.Now();
+  view.zone = absl::LocalTimeZone();
+
+  std::vector<std::string> pending;
+  for (const RolloutNodeRecord& node : rollout.nodes) {
+    if (node.step == v1::ROLLOUT_STEP_PENDING) pending.push_back(node.node);
+  }
+  std::map<std::string, std::string> busy;  // by node
+  for (const auto& [holder, taken] : with.claims.HoldersOf(pending)) {
+    for (const std::string& node : taken.nodes) busy[node] = taken.reason;
+  }
+
+  view.nodes.reserve(rollout.nodes.size());
+  for (size_t i = 0; i < rollout.nodes.size(); ++i) {
+    const RolloutNodeRecord& stored = rollout.nodes[i];
+    NodeView node;
+    node.name = stored.node;
+    node.step = rollout.step(i);
+    node.since = stored.since;
+    node.message = stored.message;
+    node.was_available = stored.was_available;
+    node.passed_over = stored.passed_over;
+    node.rack = rollout.places[i].rack;
+    node.switch_name = rollout.places[i].switch_name;
+    node.is_connected = with.sessions.IsConnected(stored.node_uuid);
+    node.service = with.gate.ServiceOf(stored.node);
+    const auto in_slurm = seen.nodes.find(stored.node);
+    const bool is_known = in_slurm != seen.nodes.end();
+    node.is_available =
+        node.is_connected && (!seen.has_slurm || (is_known && in_slurm->second.takes_jobs));
+    const bool is_out = !is_known || in_slurm->second.is_drained || in_slurm->second.is_held;
+    const bool is_fresh = seen.at >= stored.since && seen.asked.count(stored.node) > 0;
+    node.is_drained = !seen.has_slurm || (is_fresh && is_out);
+    if (const auto jobs = seen.jobs.find(stored.node); jobs != seen.jobs.end())
+      node.jobs = jobs->second;
+    if (const auto holder = busy.find(stored.node); holder != busy.end())
+      node.busy = holder->second;
+    view.nodes.push_back(std::move(node));
+  }
+  return view;
+}
+
+}  // namespace muster::controller::rollout

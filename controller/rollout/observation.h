@@ -1,0 +1,38 @@
+// What is seen of nodes outside of the store: their connections, Slurm, other work.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/base/text/slurm_job.h"
+#include "controller/rollout/rollout_plan.h"
+#include "controller/slurm/slurm_control.h"
+
+namespace muster::controller::rollout {
+
+struct ActiveRollout;
+struct RolloutCollaborators;
+
+// Slurm as it was at one moment.
+struct Observation {
+  absl::Time at = absl::InfinitePast();  // before Slurm was asked
+  std::string trouble;                   // why it is not known; "": it is known
+  bool has_slurm = false;
+  std::map<std::string, slurm::SlurmNode> nodes;
+  std::set<std::string> asked;  // nodes whose jobs were asked for, after all of `nodes` were seen
+  SlurmJobsByNode jobs;
+};
+
+// Asks for the state of all nodes, and then for the jobs of these. Blocks for Slurm.
+Observation Observe(slurm::SlurmControl& slurm, const std::vector<std::string>& jobs_of,
+                    absl::Time now);
+
+// The rollout as Decide() takes it. A draining node counts as drained only where it was seen after
+// it had been taken, together with its jobs.
+RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen,
+                   const RolloutCollaborators& with);
+
+}  // namespace muster::controller::rollout

@@ -1,0 +1,76 @@
+// Rollouts, for people.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "muster/v1/rollout.grpc.pb.h"
+
+namespace muster::controller::rollout {
+enum class RolloutEvent;
+class RolloutManager;
+}  // namespace muster::controller::rollout
+
+namespace muster::controller {
+
+class OpenCalls;
+class Store;
+
+// RolloutService. Thread-safe. Watchers, which stay long and may be many, hold no thread.
+class RolloutService final
+    : public v1::RolloutService::WithCallbackMethod_WatchRollout<v1::RolloutService::Service> {
+ public:
+  static constexpr uint32_t kDefaultLimit = 20;
+  static constexpr uint32_t kMaxLimit = 1000;
+
+  // The references must outlive the object.
+  RolloutService(rollout::RolloutManager& rollouts, Store& store, std::string cluster,
+                 OpenCalls& calls)
+      : rollouts_(rollouts), store_(store), cluster_(std::move(cluster)), calls_(calls) {}
+
+  grpc::Status CreateRollout(grpc::ServerContext* context, const v1::CreateRolloutRequest* request,
+                             v1::CreateRolloutResponse* response) override;
+  grpc::Status PreviewRollout(grpc::ServerContext* context, const v1::CreateRolloutRequest* request,
+                              v1::PreviewRolloutResponse* response) override;
+  grpc::Status GetRollout(grpc::ServerContext* context, const v1::GetRolloutRequest* request,
+                          v1::GetRolloutResponse* response) override;
+  grpc::Status ListRollouts(grpc::ServerContext* context, const v1::ListRolloutsRequest* request,
+                            v1::ListRolloutsResponse* response) override;
+  grpc::ServerWriteReactor<v1::RolloutEvent>* WatchRollout(
+      grpc::CallbackServerContext* context, const v1::WatchRolloutRequest* request) override;
+  grpc::Status PauseRollout(grpc::ServerContext* context, const v1::ChangeRolloutRequest* request,
+                            v1::ChangeRolloutResponse* response) override;
+  grpc::Status ResumeRollout(grpc::ServerContext* context, const v1::ChangeRolloutRequest* request,
+                             v1::ChangeRolloutResponse* response) override;
+  grpc::Status AbortRollout(grpc::ServerContext* context, const v1::ChangeRolloutRequest* request,
+                            v1::ChangeRolloutResponse* response) override;
+  grpc::Status RollBackRollout(grpc::ServerContext* context,
+                               const v1::ChangeRolloutRequest* request,
+                               v1::ChangeRolloutResponse* response) override;
+  grpc::Status ExplainRolloutNode(grpc::ServerContext* context,
+                                  const v1::ExplainRolloutNodeRequest* request,
+                                  v1::ExplainRolloutNodeResponse* response) override;
+
+ private:
+  absl::Status CreateRollout(const grpc::ServerContext& context,
+                             const v1::CreateRolloutRequest& request,
+                             v1::CreateRolloutResponse& response);
+  absl::Status PreviewRollout(const grpc::ServerContext& context,
+                              const v1::CreateRolloutRequest& request,
+                              v1::PreviewRolloutResponse& response);
+  absl::Status GetRollout(const v1::GetRolloutRequest& request, v1::GetRolloutResponse& response);
+  absl::Status ListRollouts(const v1::ListRolloutsRequest& request,
+                            v1::ListRolloutsResponse& response);
+  absl::Status Change(const grpc::ServerContext& context, const v1::ChangeRolloutRequest& request,
+                      rollout::RolloutEvent event, v1::ChangeRolloutResponse& response);
+  absl::Status ExplainRolloutNode(const v1::ExplainRolloutNodeRequest& request,
+                                  v1::ExplainRolloutNodeResponse& response);
+
+  rollout::RolloutManager& rollouts_;
+  Store& store_;
+  const std::string cluster_;
+  OpenCalls& calls_;
+};
+
+}  // namespace muster::controller
