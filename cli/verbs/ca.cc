@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/apply/duration_option.h"
 #include "cli/bootstrap/authority_folder.h"
 #include "cli/bootstrap/credentials.h"
 #include "cli/connection.h"
@@ -309,10 +310,8 @@ class AuthorityRotation {
 };
 
 absl::StatusOr<int> RotateAuthority(Context& context, const AuthorityRotateOptions& options) {
-  absl::Duration wait;
-  if (!absl::ParseDuration(options.wait, &wait) || wait < absl::ZeroDuration())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--wait ", options.wait, ": expected a duration such as 30s or 10m"));
+  ASSIGN_OR_RETURN(const absl::Duration wait,
+                   ParseDurationOption("--wait", options.wait, absl::ZeroDuration(), "30s or 10m"));
   return AuthorityRotation(context, options, wait).Carry();
 }
 

@@ -22,6 +22,7 @@
 #include "common/base/status.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/rollout.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
@@ -113,6 +114,14 @@ std::vector<std::string> RunIds(Context& context) {
       });
 }
 
+std::vector<std::string> RolloutIds(Context& context) {
+  return Listed<v1::RolloutService>(
+      context, &v1::RolloutService::Stub::ListRollouts,
+      [](const v1::ListRolloutsResponse& response, std::vector<std::string>& ids) {
+        for (const v1::Rollout& rollout : response.rollouts()) ids.push_back(rollout.rollout_id());
+      });
+}
+
 std::vector<std::string> ValidationIds(Context& context) {
   return Listed<v1::ValidationService>(
       context, &v1::ValidationService::Stub::ListValidations,
@@ -162,6 +171,7 @@ const KindRow kKinds[] = {
     {"HOSTLIST", NodeNames, /*is_list=*/true},
     {"NODES", Selectors, /*is_list=*/true},
     {"RUN", RunIds},
+    {"ROLLOUT", RolloutIds},
     {"VALIDATION", ValidationIds},
     {"BUNDLE", BundleNames},
     {"BUNDLE|SITE", BundleNames},

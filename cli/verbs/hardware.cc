@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/apply/duration_option.h"
 #include "cli/apply/site_folder.h"
 #include "cli/connection.h"
 #include "cli/render/show.h"
@@ -77,20 +76,6 @@ struct LearnOptions {
   uint32_t min_results = 0;
 };
 
-// "30d", and the forms that absl knows: "12h", "90m".
-absl::StatusOr<absl::Duration> ParseSince(const std::string& text) {
-  absl::Duration since;
-  uint32_t days = 0;
-  if (absl::EndsWith(text, "d") && absl::SimpleAtoi(text.substr(0, text.size() - 1), &days)) {
-    since = absl::Hours(24) * days;
-  } else if (!absl::ParseDuration(text, &since)) {
-    since = absl::ZeroDuration();
-  }
-  if (since > absl::ZeroDuration() && since < absl::InfiniteDuration()) return since;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--since: '", text, "' is not a time such as 30d or 12h"));
-}
-
 absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {
   v1::LearnHardwareRequest request;
   RETURN_IF_ERROR(AddSiteFolder(options.site, kFolder, request.mutable_files()));
@@ -98,7 +83,8 @@ absl::StatusOr<int> Learn(Context& context, const LearnOptions& options) {
   request.set_suite(options.suite);
   request.set_min_subjects(options.min_results);
   if (!options.since.empty()) {
-    ASSIGN_OR_RETURN(const absl::Duration since, ParseSince(options.since));
+    ASSIGN_OR_RETURN(const absl::Duration since,
+                     ParseDurationOption("--since", options.since, absl::Seconds(1), "30d or 12h"));
     *request.mutable_since() = ToProtoDuration(since);
   }
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());

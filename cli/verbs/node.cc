@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/bootstrap/bootstrap.h"
 #include "cli/connection.h"
+#include "cli/render/node_report.h"
 #include "cli/render/output.h"
 #include "cli/render/questions.h"
 #include "cli/render/show.h"
@@ -121,6 +122,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("state", NodeStateWord(node.state()));
     line("locked", node.locked_because());
     line("in Slurm", node.service());
+    for (const v1::NodeHold& hold : node.holds()) line("held by", DescribeHold(hold, now));
     line("connected", Connected(node, now));
     line("from", PeerAddress(node.peer()));
     line("agent", node.agent_version());
@@ -254,10 +256,36 @@ absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& option
   return kExitClean;
 }
 
+absl::StatusOr<int> DrainNodes(Context& context, const std::string& nodes,
+                               const std::string& reason) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  v1::DrainNodesRequest request;
+  request.set_nodes(nodes);
+  request.set_reason(reason);
+  v1::DrainNodesResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::DrainNodes, request, &response));
+  Show(context, response, [&] { return RenderDrained(response); });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ResumeNodes(Context& context, const std::string& nodes,
+                                const std::string& reason) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  NodeStub stub(connection->channel());
+  v1::ResumeNodesRequest request;
+  request.set_nodes(nodes);
+  request.set_reason(reason);
+  v1::ResumeNodesResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::ResumeNodes, request, &response));
+  Show(context, response, [&] { return RenderResumed(response, context.clock->Now()); });
+  return kExitClean;
+}
+
 }  // namespace
 
 void AddNode(CLI::App& app, Context& context) {
-  CLI::App* node = app.add_subcommand("node", "Machines: list, bootstrap, approve, remove");
+  CLI::App* node = app.add_subcommand("node", "Machines: list, bootstrap, approve, drain, remove");
   node->require_subcommand(1);
 
   CLI::App* list = node->add_subcommand("list", "List all nodes, or the selected ones");
@@ -308,6 +336,29 @@ void AddNode(CLI::App& app, Context& context) {
       ->type_name("KEY");
   approve->add_flag("-y,--yes", approving->yes, "Approve what is waiting, without asking");
   SetAction(approve, context, [&context, approving] { return ApproveNode(context, *approving); });
+
+  auto held_nodes = std::make_shared<std::string>();
+  auto reason = std::make_shared<std::string>();
+  CLI::App* drain = node->add_subcommand(
+      "drain", "Keep nodes out of Slurm until they are resumed; their jobs end by themselves");
+  drain->add_option("nodes", *held_nodes, "Host list, groups, globs")
+      ->required()
+      ->type_name("NODES");
+  drain->add_option("--reason", *reason, "Why; Slurm and `muster node list` show it")
+      ->required()
+      ->type_name("TEXT");
+  SetAction(drain, context,
+            [&context, held_nodes, reason] { return DrainNodes(context, *held_nodes, *reason); });
+
+  CLI::App* resume = node->add_subcommand(
+      "resume",
+      "End what keeps nodes out: a drain, or an update that failed; those that passed serve again");
+  resume->add_option("nodes", *held_nodes, "Host list, groups, globs")
+      ->required()
+      ->type_name("NODES");
+  resume->add_option("--reason", *reason, "Why; goes into the audit log")->type_name("TEXT");
+  SetAction(resume, context,
+            [&context, held_nodes, reason] { return ResumeNodes(context, *held_nodes, *reason); });
 
   CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
   auto removal = std::make_shared<NodeRemoveOptions>();

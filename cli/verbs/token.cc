@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "cli/apply/duration_option.h"
 #include "cli/bootstrap/join_script.h"
 #include "cli/connection.h"
 #include "cli/render/output.h"
@@ -78,10 +79,8 @@ absl::StatusOr<int> RevokeToken(Context& context, const std::string& token_id) {
 
 absl::Status CreateTokens(const Connection& connection, const TokenOptions& options,
                           v1::CreateTokenResponse* response) {
-  absl::Duration ttl;
-  if (!absl::ParseDuration(options.ttl, &ttl) || ttl <= absl::ZeroDuration())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--ttl ", options.ttl, ": expected a duration such as 30m or 1h"));
+  ASSIGN_OR_RETURN(const absl::Duration ttl,
+                   ParseDurationOption("--ttl", options.ttl, absl::Seconds(1), "30m or 1h"));
   v1::CreateTokenRequest request;
   request.set_nodes(options.nodes);
   request.mutable_ttl()->set_seconds(absl::ToInt64Seconds(ttl));

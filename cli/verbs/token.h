@@ -15,7 +15,7 @@ class Connection;
 
 struct TokenOptions {
   std::string nodes;       // host list
-  std::string ttl = "1h";  // as absl::ParseDuration reads it
+  std::string ttl = "1h";  // as ParseDurationOption() reads it
   bool require_approval = false;
 };
 

@@ -26,10 +26,12 @@ void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);
 void AddNode(CLI::App& app, Context& context);
 void AddPlan(CLI::App& app, Context& context);
+void AddRollout(CLI::App& app, Context& context);
 void AddRun(CLI::App& app, Context& context);
 void AddSecret(CLI::App& app, Context& context);
 void AddStatus(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
+void AddUpdate(CLI::App& app, Context& context);
 void AddUser(CLI::App& app, Context& context);
 void AddValidate(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
@@ -39,8 +41,8 @@ void AddRma(CLI::App& validate, Context& context);
 void AddSecretRotate(CLI::App& secret, Context& context);
 
 // The candidates for the last of `words`, which may be empty; the words before it are complete.
-// Asks the controller for the names of nodes, runs, validations, secrets or bundles, for at most a
-// second.
+// Asks the controller for the names of nodes, runs, rollouts, validations, secrets or bundles, for
+// at most a second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 

@@ -1,4 +1,4 @@
-// Following a run or a validation to its end, over streams that may break.
+// Following a run, a rollout or a validation to its end, over streams that may break.
 #pragma once
 
 #include <deque>

@@ -86,7 +86,7 @@ absl::Status AskOrRefuse(const std::string& question, absl::string_view otherwis
 absl::Status RequireTerminal(absl::string_view hint) {
   if (CanAsk()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "apply changes nodes and there is no terminal to ask on; pass --yes, or ", hint));
+      "this command changes nodes and there is no terminal to ask on; pass --yes, or ", hint));
 }
 
 }  // namespace muster::cli

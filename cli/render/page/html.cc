@@ -119,6 +119,14 @@ std::string HtmlPage(absl::string_view title, absl::string_view body) {
       "</body>\n</html>\n");
 }
 
+std::string HtmlHeading(absl::string_view text) {
+  return absl::StrCat("<h2>", HtmlText(text), "</h2>\n");
+}
+
+std::string HtmlParagraph(absl::string_view text, absl::string_view style) {
+  return absl::StrCat("<p class=\"", style, "\">", HtmlText(text), "</p>\n");
+}
+
 std::string HtmlTable(const std::vector<std::string>& header,
                       const std::vector<std::vector<HtmlCell>>& rows) {
   std::string out = "<table>\n<tr>";

@@ -15,6 +15,11 @@ std::string HtmlText(absl::string_view text);
 // The whole page around `body`, which is HTML. Readable on paper, in light and in dark.
 std::string HtmlPage(absl::string_view title, absl::string_view body);
 
+// A heading of the second level, and a paragraph, of a class of the page or of none; texts are
+// escaped.
+std::string HtmlHeading(absl::string_view text);
+std::string HtmlParagraph(absl::string_view text, absl::string_view style = "");
+
 struct HtmlCell {
   std::string text;
   std::string style = {};  // a class of the page: "pass", "fail", "unknown", "number"

@@ -18,14 +18,6 @@
 namespace muster::cli {
 namespace {
 
-std::string Heading(absl::string_view text) {
-  return absl::StrCat("<h2>", HtmlText(text), "</h2>\n");
-}
-
-std::string Paragraph(absl::string_view text, absl::string_view style = "") {
-  return absl::StrCat("<p class=\"", style, "\">", HtmlText(text), "</p>\n");
-}
-
 HtmlCell OutcomeCell(v1::Outcome outcome) {
   return {std::string(OutcomeWord(outcome)), std::string(OutcomeWord(outcome))};
 }
@@ -45,7 +37,7 @@ std::string Summary(const v1::Validation& validation, absl::TimeZone zone) {
       "<h1>",
       HtmlText(absl::StrCat("Suite ", validation.suite(), ": ", absl::StrJoin(words, ", "))),
       "</h1>\n",
-      Paragraph(
+      HtmlParagraph(
           absl::StrCat("validation ", validation.validation_id(), ", by ", validation.created_by(),
                        ", ", when, "; digest of suite and limits ", validation.suite_digest()),
           "quiet"));
@@ -53,9 +45,9 @@ std::string Summary(const v1::Validation& validation, absl::TimeZone zone) {
 
 std::string Blames(const v1::Validation& validation) {
   if (validation.blames().empty()) return "";
-  std::string out = Heading("Faults in the network");
+  std::string out = HtmlHeading("Faults in the network");
   for (const v1::Blame& blame : validation.blames()) {
-    absl::StrAppend(&out, Paragraph(blame.message(), "fail"));
+    absl::StrAppend(&out, HtmlParagraph(blame.message(), "fail"));
     if (!blame.evidence().empty())
       absl::StrAppend(&out, "<pre>", HtmlText(absl::StrJoin(blame.evidence(), "\n")), "</pre>\n");
   }
@@ -80,13 +72,13 @@ std::string Rings(const v1::Validation& validation) {
                       percent(forecast.ring_worst(), forecast.ring_best()),
                       percent(forecast.pairs_worst(), forecast.pairs_best())});
     }
-    absl::StrAppend(&out,
-                    Paragraph(absl::StrCat(ring.stage(), ", ", ring.check(), ": ", ring.message())),
-                    HtmlTable({"nodes", "all-reduce by the ring", "by the slowest pair",
-                               "part spent computing by the ring", "by the slowest pair"},
-                              rows));
+    absl::StrAppend(
+        &out, HtmlParagraph(absl::StrCat(ring.stage(), ", ", ring.check(), ": ", ring.message())),
+        HtmlTable({"nodes", "all-reduce by the ring", "by the slowest pair",
+                   "part spent computing by the ring", "by the slowest pair"},
+                  rows));
   }
-  return out.empty() ? "" : absl::StrCat(Heading("The ring compared with its pairs"), out);
+  return out.empty() ? "" : absl::StrCat(HtmlHeading("The ring compared with its pairs"), out);
 }
 
 std::string CheckName(const v1::CheckVerdict& check) {
@@ -109,7 +101,7 @@ std::string NodesOf(const v1::Validation& validation) {
                     {node.service()},
                     {absl::StrJoin(reasons, "; ")}});
   }
-  return absl::StrCat(Heading("Nodes"), HtmlTable({"node", "verdict", "service", "why"}, rows));
+  return absl::StrCat(HtmlHeading("Nodes"), HtmlTable({"node", "verdict", "service", "why"}, rows));
 }
 
 std::vector<HtmlCell> FindingRow(const v1::CheckVerdict& check, const v1::Finding& finding) {
@@ -149,7 +141,7 @@ std::string Findings(const v1::Validation& validation) {
                                "source of the limit", "observation"},
                               rows));
   }
-  return out.empty() ? "" : absl::StrCat(Heading("Findings"), out);
+  return out.empty() ? "" : absl::StrCat(HtmlHeading("Findings"), out);
 }
 
 // The nodes whose curves are drawn: those that did not pass, then the others, in the validation's
@@ -166,7 +158,7 @@ std::vector<std::string> NodesWithCurves(const v1::Validation& validation) {
 
 std::string PageSection(absl::string_view heading, absl::string_view plots) {
   if (plots.empty()) return "";
-  return absl::StrCat(Heading(heading), "<div class=\"plots\">\n", plots, "</div>\n");
+  return absl::StrCat(HtmlHeading(heading), "<div class=\"plots\">\n", plots, "</div>\n");
 }
 
 }  // namespace
@@ -196,13 +188,14 @@ std::string ValidationPage::Curves() const {
   }
   if (out.empty()) return "";
   const size_t nodes = static_cast<size_t>(validation_.nodes_size());
-  return absl::StrCat(Heading("Over time"),
-                      nodes > kMaxNodesWithCurves
-                          ? Paragraph(absl::StrCat("Curves of ", kMaxNodesWithCurves, " of ", nodes,
-                                                   " nodes; nodes that did not pass come first."),
-                                      "quiet")
-                          : "",
-                      out);
+  return absl::StrCat(
+      HtmlHeading("Over time"),
+      nodes > kMaxNodesWithCurves
+          ? HtmlParagraph(absl::StrCat("Curves of ", kMaxNodesWithCurves, " of ", nodes,
+                                       " nodes; nodes that did not pass come first."),
+                          "quiet")
+          : "",
+      out);
 }
 
 std::string ValidationPage::Render(absl::TimeZone zone) const {
