@@ -9,7 +9,8 @@
 namespace muster::cli {
 namespace {
 
-constexpr char kPause[] = "pause", kRollBack[] = "rollback", kWait[] = "wait", kSkip[] = "skip";
+constexpr char kPauseWord[] = "pause", kRollBackWord[] = "rollback", kWaitWord[] = "wait",
+               kSkipWord[] = "skip";
 
 void AddBudgets(CLI::App& command, UpdateOptions& options) {
   command
@@ -32,7 +33,7 @@ void AddBudgets(CLI::App& command, UpdateOptions& options) {
       .add_option("--on-failure", options.on_failure,
                   "When more nodes have failed: pause (default) or rollback")
       ->type_name("ACTION")
-      ->check(CLI::IsMember({kPause, kRollBack}).description(""));
+      ->check(CLI::IsMember({kPauseWord, kRollBackWord}).description(""));
 }
 
 void AddTimes(CLI::App& command, UpdateOptions& options) {
@@ -56,7 +57,7 @@ void AddTimes(CLI::App& command, UpdateOptions& options) {
                   "After that: wait (default), or skip: the node comes last, and is left out the "
                   "second time")
       ->type_name("ACTION")
-      ->check(CLI::IsMember({kWait, kSkip}).description(""))
+      ->check(CLI::IsMember({kWaitWord, kSkipWord}).description(""))
       ->needs(timeout);
 }
 
@@ -106,8 +107,9 @@ absl::StatusOr<v1::CreateRolloutRequest> RequestFor(const UpdateOptions& options
   request.set_max_per_switch(options.max_per_switch);
   request.set_failure_budget(options.failure_budget);
   if (!options.on_failure.empty())
-    request.set_on_failure(options.on_failure == kRollBack ? v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK
-                                                           : v1::ROLLOUT_FAILURE_ACTION_PAUSE);
+    request.set_on_failure(options.on_failure == kRollBackWord
+                               ? v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK
+                               : v1::ROLLOUT_FAILURE_ACTION_PAUSE);
   if (!options.soak.empty()) {
     ASSIGN_OR_RETURN(
         const absl::Duration soak,
@@ -122,8 +124,8 @@ absl::StatusOr<v1::CreateRolloutRequest> RequestFor(const UpdateOptions& options
     *request.mutable_drain_timeout() = ToProtoDuration(timeout);
   }
   if (!options.on_timeout.empty())
-    request.set_on_timeout(options.on_timeout == kSkip ? v1::DRAIN_TIMEOUT_ACTION_SKIP
-                                                       : v1::DRAIN_TIMEOUT_ACTION_WAIT);
+    request.set_on_timeout(options.on_timeout == kSkipWord ? v1::DRAIN_TIMEOUT_ACTION_SKIP
+                                                           : v1::DRAIN_TIMEOUT_ACTION_WAIT);
   return request;
 }
 

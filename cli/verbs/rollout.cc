@@ -108,7 +108,7 @@ absl::StatusOr<int> ExplainNode(Context& context, const std::string& node,
 }
 
 // Adds a verb for a single rollout.
-CLI::App* AddVerb(CLI::App* parent, const char* name, const char* help, std::string& id) {
+CLI::App* AddRolloutVerb(CLI::App* parent, const char* name, const char* help, std::string& id) {
   CLI::App* verb = parent->add_subcommand(name, help);
   verb->add_option("rollout", id, "Its id, from `muster rollout list`")
       ->required()
@@ -116,22 +116,22 @@ CLI::App* AddVerb(CLI::App* parent, const char* name, const char* help, std::str
   return verb;
 }
 
-void AddLooks(CLI::App* rollout, Context& context) {
+void AddRolloutLooks(CLI::App* rollout, Context& context) {
   auto limit = std::make_shared<uint32_t>(20);
   CLI::App* list = rollout->add_subcommand("list", "Rollouts, newest first");
   list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
   SetAction(list, context, [&context, limit] { return ListRollouts(context, *limit); });
 
   auto options = std::make_shared<RolloutShowOptions>();
-  CLI::App* show =
-      AddVerb(rollout, "show", "Show one rollout: waves, nodes, failures", options->rollout_id);
+  CLI::App* show = AddRolloutVerb(rollout, "show", "Show one rollout: waves, nodes, failures",
+                                  options->rollout_id);
   show->add_flag("--events", options->events, "Also show what happened, oldest first");
   show->add_option("--html", options->html, "Write it as an HTML page with its timeline instead")
       ->type_name("FILE");
   SetAction(show, context, [&context, options] { return ShowRollout(context, *options); });
 
   auto id = std::make_shared<std::string>();
-  SetAction(AddVerb(rollout, "watch", "Follow a rollout to its end", *id), context,
+  SetAction(AddRolloutVerb(rollout, "watch", "Follow a rollout to its end", *id), context,
             [&context, id]() -> absl::StatusOr<int> {
               ASSIGN_OR_RETURN(Connection * connection, context.Connect());
               return WatchRollout(context, *connection, *id);
@@ -151,10 +151,10 @@ void AddLooks(CLI::App* rollout, Context& context) {
 void AddRollout(CLI::App& app, Context& context) {
   CLI::App* rollout = app.add_subcommand("rollout", "List, show, watch, pause and end updates");
   rollout->require_subcommand(1);
-  AddLooks(rollout, context);
+  AddRolloutLooks(rollout, context);
   for (const RolloutChange& change : kChanges) {
     auto options = std::make_shared<RolloutChangeOptions>();
-    CLI::App* verb = AddVerb(rollout, change.name, change.help, options->rollout_id);
+    CLI::App* verb = AddRolloutVerb(rollout, change.name, change.help, options->rollout_id);
     verb->add_option("--reason", options->reason, "Why; goes into the audit log")
         ->type_name("TEXT");
     SetAction(verb, context,
