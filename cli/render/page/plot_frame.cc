@@ -18,7 +18,7 @@ constexpr int kTicks = 6;
 template <typename Function>
 void ForEachTick(const PlotScale& scale, Function fn) {
   const double step = NiceStep(scale.to - scale.from, kTicks);
-  const double first = std::ceil(scale.from / step - 1e-9);
+  const double first = std::ceil(scale.from / step - 1e-9) + 0.0;  // never -0
   for (double n = first; n * step <= scale.to + step * 1e-9; ++n) fn(n * step);
 }
 

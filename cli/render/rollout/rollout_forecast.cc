@@ -139,8 +139,10 @@ std::vector<JobInTheWay> JobsInTheWay(const v1::PreviewRolloutResponse& preview)
   for (const v1::RolloutForecast& node : preview.nodes()) {
     for (SlurmJob& job : ToSlurmJobs(node.jobs())) {
       JobInTheWay& entry = by_id[job.id];
-      entry.job = std::move(job);
       entry.nodes.push_back(node.node());
+      // A node that tells more than the others does not shorten what they tell.
+      if (entry.nodes.size() == 1 || job.time_left > entry.job.time_left)
+        entry.job = std::move(job);
     }
   }
   std::vector<JobInTheWay> jobs;

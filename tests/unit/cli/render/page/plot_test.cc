@@ -56,6 +56,12 @@ TEST(LinePlotTest, NothingToDraw) {
   EXPECT_EQ(DrawLinePlot({"t", "s", {{"a", {{0, std::nan("")}}}}, std::nullopt}), "");
 }
 
+TEST(LinePlotTest, TheZeroOfAnAxisHasNoSign) {
+  const std::string svg = DrawLinePlot({"t", "s", {{"a", {{0, 0}, {10, 5}}}}, std::nullopt});
+  EXPECT_THAT(svg, HasSubstr(">0<"));
+  EXPECT_THAT(svg, Not(HasSubstr(">-0<")));
+}
+
 TEST(LinePlotTest, KeepsTheSpikeOfALongSeries) {
   PlotSeries series{"gpu 0", {}};
   for (int at = 0; at < 100'000; ++at) series.points.emplace_back(at, at == 54'321 ? 93 : 60);
