@@ -48,6 +48,31 @@ class FedController::Runs final : public v1::RunService::Service {
   FedController& controller_;
 };
 
+class FedController::Rollouts final : public v1::RolloutService::Service {
+ public:
+  explicit Rollouts(FedController& controller) : controller_(controller) {}
+
+  grpc::Status GetRollout(grpc::ServerContext*, const v1::GetRolloutRequest*,
+                          v1::GetRolloutResponse* response) override {
+    *response->mutable_rollout() = controller_.rollout;
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchRollout(grpc::ServerContext* context, const v1::WatchRolloutRequest* request,
+                            grpc::ServerWriter<v1::RolloutEvent>* writer) override {
+    return controller_.rollout_events.Tell(
+        *context, *writer,
+        [&](const v1::RolloutEvent& event) { return event.sequence() > request->after_sequence(); },
+        [](const v1::RolloutEvent& event) {
+          return event.state() == v1::ROLLOUT_STATE_COMPLETED ||
+                 event.state() == v1::ROLLOUT_STATE_ABORTED ||
+                 event.state() == v1::ROLLOUT_STATE_ROLLED_BACK;
+        });
+  }
+
+ private:
+  FedController& controller_;
+};
+
 class FedController::Validations final : public v1::ValidationService::Service {
  public:
   explicit Validations(FedController& controller) : controller_(controller) {}
@@ -72,6 +97,7 @@ FedController::FedController(const std::filesystem::path& folder)
     : authority_(pki::MakeCa("test", absl::Hours(24), absl::Now()).value()),
       config_directory_(folder / "admin"),
       runs_(std::make_unique<Runs>(*this)),
+      rollouts_(std::make_unique<Rollouts>(*this)),
       validations_(std::make_unique<Validations>(*this)) {
   std::tie(server_key_, server_certificate_) = Sign(authority_, "controller", pki::Usage::kServer);
   Listen();
@@ -98,6 +124,7 @@ void FedController::Listen() {
   builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::SslServerCredentials(options),
                            &port);
   builder.RegisterService(runs_.get());
+  builder.RegisterService(rollouts_.get());
   builder.RegisterService(validations_.get());
   server_ = builder.BuildAndStart();
   port_ = port;

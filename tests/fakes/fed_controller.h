@@ -1,4 +1,5 @@
-// A controller for watchers: it reports the events of a run and a validation that a test feeds it.
+// A controller for watchers: it reports the events of a run, a rollout and a validation that a test
+// feeds it.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_metadata.h"
 #include "common/pki/authority.h"
+#include "muster/v1/rollout.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 
@@ -83,11 +85,14 @@ class FedController {
   void Restart();
 
   v1::Run run;                // set them before anybody asks
+  v1::Rollout rollout;        //
   v1::Validation validation;  //
   Feed<v1::RunEvent> run_events;
+  Feed<v1::RolloutEvent> rollout_events;
   Feed<v1::ValidationEvent> validation_events;
 
  private:
+  class Rollouts;
   class Runs;
   class Validations;
 
@@ -97,6 +102,7 @@ class FedController {
   std::string config_directory_;
   std::string server_key_, server_certificate_;
   std::unique_ptr<Runs> runs_;
+  std::unique_ptr<Rollouts> rollouts_;
   std::unique_ptr<Validations> validations_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

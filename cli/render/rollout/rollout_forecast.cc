@@ -16,6 +16,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 #include "common/base/text/plain_text.h"
 #include "muster/v1/rollout.pb.h"
 

@@ -10,13 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/render/bundle_report.h"
-#include "cli/render/output.h"
 #include "cli/render/page/html.h"
 #include "cli/render/page/plot_frame.h"
 #include "cli/render/rollout/rollout_report.h"
 #include "cli/render/rollout/rollout_words.h"
 #include "cli/render/shorten.h"
 #include "common/base/proto_time.h"
+#include "common/base/text/human_duration.h"
 #include "muster/v1/rollout.pb.h"
 
 namespace muster::cli {

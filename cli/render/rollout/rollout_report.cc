@@ -16,6 +16,7 @@
 #include "cli/render/rollout/rollout_words.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 #include "common/base/text/plain_text.h"
 #include "muster/v1/rollout.pb.h"
 
@@ -113,6 +114,21 @@ std::string StepTable(const v1::Rollout& rollout, absl::Time now) {
   return table.ToString();
 }
 
+// What brings the nodes back that are kept out of Slurm.
+std::string WaysBack(const v1::Rollout& rollout) {
+  const std::string failed =
+      NodesIn(rollout, [](v1::RolloutStep step) { return step == v1::ROLLOUT_STEP_FAILED; });
+  const std::string quarantined =
+      NodesIn(rollout, [](v1::RolloutStep step) { return step == v1::ROLLOUT_STEP_QUARANTINED; });
+  return absl::StrCat(
+      failed.empty() ? ""
+                     : absl::StrCat("kept out of Slurm until: muster node resume '", failed, "'\n"),
+      quarantined.empty()
+          ? ""
+          : absl::StrCat("quarantined until they pass: muster validate '", quarantined,
+                         "' --suite ", rollout.request().suite(), "\n"));
+}
+
 // The commands that show more about a failed node.
 std::string Failures(const v1::Rollout& rollout) {
   std::string text;
@@ -126,9 +142,7 @@ std::string Failures(const v1::Rollout& rollout) {
     if (!node.validation_id().empty())
       absl::StrAppend(&text, "    muster validate show ", node.validation_id(), "\n");
   }
-  if (text.empty()) return "";
-  return absl::StrCat(text, "\nkept out of Slurm until: muster node resume '",
-                      NodesIn(rollout, IsFailure), "'\n");
+  return text.empty() ? "" : absl::StrCat(text, "\n", WaysBack(rollout));
 }
 
 // "wave 1: soaking", "paused".

@@ -9,6 +9,7 @@
 #include "cli/render/rollout/rollout_words.h"
 #include "cli/render/shorten.h"
 #include "common/base/proto_time.h"
+#include "common/base/text/human_duration.h"
 
 namespace muster::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/context.h"
-#include "cli/render/output.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 
 namespace muster::cli {
 namespace {
@@ -74,9 +74,9 @@ bool IsOver(v1::RolloutStep step) { return RowOf(step).kind == StepKind::kFine |
 bool HasEnded(v1::RolloutState state) { return RowOf(state).has_ended; }
 
 std::string WaveName(const v1::CreateRolloutRequest& request, uint32_t wave) {
+  if (wave > 0) return absl::StrCat("wave ", wave);
   const bool has_canary = !request.has_canary() || request.canary() > 0;
-  if (has_canary && wave == 0) return "canary";
-  return absl::StrCat("wave ", has_canary ? wave : wave + 1);
+  return has_canary ? "canary" : "first wave";
 }
 
 std::string DescribeBudgets(const v1::Rollout& rollout) {

@@ -27,7 +27,7 @@ bool IsFailure(v1::RolloutStep step);
 // Completed, aborted or rolled back.
 bool HasEnded(v1::RolloutState state);
 
-// "canary", "wave 1"; without a canary the first wave is "wave 1", too.
+// "canary", "wave 1"; without a canary the wave before it is the "first wave".
 std::string WaveName(const v1::CreateRolloutRequest& request, uint32_t wave);
 
 // "at most 2 nodes out of service at once, 1 in each rack; it pauses when a node has failed".

@@ -1,4 +1,4 @@
-// The drawings of watchers of runs and validations, on terminals of several widths.
+// The drawings of watchers of runs, rollouts and validations, on terminals of several widths.
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "cli/connection.h"
 #include "cli/watch/patience.h"
+#include "cli/watch/rollout_watcher.h"
 #include "cli/watch/run_watcher.h"
 #include "cli/watch/validation_watcher.h"
 #include "common/base/id.h"
@@ -83,6 +84,27 @@ v1::NodeRecap Recap(const std::string& node, const std::string& state, uint32_t 
   return recap;
 }
 
+v1::RolloutEvent StepOf(uint64_t sequence, absl::Time time, const std::string& node,
+                        v1::RolloutStep step, const std::string& message = "") {
+  v1::RolloutEvent event;
+  event.set_sequence(sequence);
+  *event.mutable_time() = ToTimestamp(time);
+  event.set_node(node);
+  event.set_step(step);
+  event.set_message(message);
+  return event;
+}
+
+v1::RolloutEvent StateOf(uint64_t sequence, v1::RolloutState state, uint32_t wave,
+                         const std::string& message = "") {
+  v1::RolloutEvent event;
+  event.set_sequence(sequence);
+  event.set_state(state);
+  event.set_wave(wave);
+  event.set_message(message);
+  return event;
+}
+
 // Advances when the test says so, and when the watcher sleeps, which takes a real moment, too.
 class WatcherClock final : public Clock {
  public:
@@ -114,6 +136,12 @@ class ScreenTest : public ::testing::Test {
     run.add_plays("workers");
     for (const char* node : {"c001", "c002", "c003", "gpu-rack07-node0123", "login1"})
       run.add_nodes()->set_node(node);
+    v1::Rollout& rollout = controller_.rollout;
+    rollout.set_rollout_id("u-7k3m9q2x");
+    *rollout.mutable_created_at() = ToTimestamp(clock_.Now() - absl::Minutes(95));
+    for (const uint32_t size : {1, 4}) rollout.add_wave_sizes(size);
+    for (const char* node : {"c001", "c002", "c003", "gpu-rack07-node0123"})
+      rollout.add_nodes()->set_node(node);
   }
   ~ScreenTest() override {
     terminal_.reset();
@@ -134,6 +162,20 @@ class ScreenTest : public ::testing::Test {
       if (!connection.ok()) return connection.status();
       return cli::WatchValidation(context_, **connection, "v-1");
     });
+  }
+  void WatchRollout() {
+    watch_ = std::async(std::launch::async, [this]() -> absl::StatusOr<int> {
+      absl::StatusOr<Connection*> connection = context_.Connect();
+      if (!connection.ok()) return connection.status();
+      return cli::WatchRollout(context_, **connection, "u-7k3m9q2x");
+    });
+  }
+  void Feed(v1::RolloutEvent event) { controller_.rollout_events.Add(std::move(event)); }
+  // The last event; every node is in that step.
+  void FinishRollout(v1::RolloutState state, v1::RolloutStep step) {
+    controller_.rollout.set_state(state);
+    for (v1::RolloutNode& node : *controller_.rollout.mutable_nodes()) node.set_step(step);
+    Feed(StateOf(1000, state, 1));
   }
   void Feed(v1::RunEvent event) { controller_.run_events.Add(std::move(event)); }
   // The last event, with the results of the nodes.
@@ -251,6 +293,76 @@ TEST_P(ScreenOfWidthTest, AValidationInTheMiddle) {
   EXPECT_TRUE(End().ok());
   EXPECT_EQ(screen, golden);
   EXPECT_EQ(error, "");
+}
+
+TEST_P(ScreenOfWidthTest, ARolloutInTheMiddle) {
+  const std::string golden = Golden(absl::StrCat("rollout-", GetParam(), ".txt"));
+  WatchRollout();
+  const absl::Time start = clock_.Now() - absl::Minutes(95);
+  Feed(StateOf(1, v1::ROLLOUT_STATE_ROLLING, 0));
+  Feed(StepOf(2, start, "c001", v1::ROLLOUT_STEP_DRAINING));
+  Feed(StepOf(3, start + absl::Minutes(5), "c001", v1::ROLLOUT_STEP_DONE));
+  Feed(StateOf(4, v1::ROLLOUT_STATE_ROLLING, 1));
+  Feed(StepOf(5, start + absl::Minutes(6), "c002", v1::ROLLOUT_STEP_DRAINING));
+  Feed(StepOf(6, start + absl::Minutes(7), "c002", v1::ROLLOUT_STEP_DRAINING,
+              "waits for jobs 4711 (ann, train) and 4712 (bob, evaluation), which end in 3 h"));
+  Feed(StepOf(7, start + absl::Minutes(60), "gpu-rack07-node0123", v1::ROLLOUT_STEP_APPLYING,
+              "run r-7k3m9q2x"));
+  Feed(StepOf(8, start + absl::Minutes(90), "c003", v1::ROLLOUT_STEP_QUARANTINED,
+              "2 of 8 GPUs are missing"));
+  const std::string screen = AwaitGolden(golden);
+  const std::string error = terminal_->Error();
+  FinishRollout(v1::ROLLOUT_STATE_COMPLETED, v1::ROLLOUT_STEP_DONE);
+  EXPECT_TRUE(End().ok());
+  EXPECT_EQ(screen, golden);
+  EXPECT_EQ(error, "");
+}
+
+TEST_F(ScreenTest, APausedRolloutSaysHowItContinuesAndIsStillWatched) {
+  Open(100);
+  WatchRollout();
+  Feed(StateOf(1, v1::ROLLOUT_STATE_ROLLING, 0));
+  Feed(StateOf(2, v1::ROLLOUT_STATE_PAUSED, 0, "1 node has failed"));
+  const std::string paused = AwaitText("to continue: muster rollout resume u-7k3m9q2x");
+  controller_.rollout_events.Break();
+  EXPECT_TRUE(controller_.rollout_events.AwaitWatches(2));
+  Feed(StateOf(3, v1::ROLLOUT_STATE_ROLLING, 0));
+  Feed(StepOf(4, clock_.Now(), "c001", v1::ROLLOUT_STEP_DONE));
+  AwaitText("c001: done");
+  FinishRollout(v1::ROLLOUT_STATE_COMPLETED, v1::ROLLOUT_STEP_DONE);
+  const absl::StatusOr<int> code = End();
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, kExitClean);
+  EXPECT_THAT(paused, HasSubstr("paused: 1 node has failed"));
+  const std::string screen = terminal_->Screen();
+  // The break has repeated nothing.
+  EXPECT_EQ(screen.find("to continue"), screen.rfind("to continue"));
+  EXPECT_EQ(screen.find("paused: 1 node"), screen.rfind("paused: 1 node"));
+}
+
+TEST_F(ScreenTest, ARolloutThatLeavesNodesBehindHasFailed) {
+  Open(100);
+  WatchRollout();
+  FinishRollout(v1::ROLLOUT_STATE_ABORTED, v1::ROLLOUT_STEP_SKIPPED);
+  const absl::StatusOr<int> code = End();
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, kExitFailed);
+  EXPECT_THAT(terminal_->Screen(), HasSubstr("c[001-003],gpu-rack07-node0123  skipped"));
+}
+
+TEST_F(ScreenTest, ARolloutAsJsonIsALineForEachEventAndNothingElse) {
+  Open(160);
+  context_.output = OutputFormat::kJson;
+  WatchRollout();
+  Feed(StateOf(1, v1::ROLLOUT_STATE_PAUSED, 0, "1 node has failed"));
+  Feed(StepOf(2, absl::UnixEpoch(), "c001", v1::ROLLOUT_STEP_DRAINING, "\033[2J"));
+  FinishRollout(v1::ROLLOUT_STATE_COMPLETED, v1::ROLLOUT_STEP_DONE);
+  EXPECT_TRUE(End().ok());
+  const std::string written = terminal_->Written();
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 3);
+  EXPECT_THAT(written, HasSubstr("\"step\":\"draining\""));
+  EXPECT_THAT(written, HasSubstr("\"state\":\"paused\""));
+  EXPECT_THAT(written, Not(HasSubstr("\033[2J")));
 }
 
 TEST_F(ScreenTest, TheBarNeverRunsBackwards) {

@@ -77,7 +77,7 @@ TEST(RolloutReport, CountsTheNodesOfEachWave) {
   v1::Rollout rollout = SampleRollout();
   EXPECT_EQ(WaveProgress(rollout), "canary: 1 of 1, wave 1: 1 of 3, wave 2: 0 of 2");
   rollout.mutable_request()->set_canary(0);
-  EXPECT_EQ(WaveProgress(rollout), "wave 1: 1 of 1, wave 2: 1 of 3, wave 3: 0 of 2");
+  EXPECT_EQ(WaveProgress(rollout), "first wave: 1 of 1, wave 1: 1 of 3, wave 2: 0 of 2");
 }
 
 TEST(RolloutReport, AChangeSaysWhatIsStillGoingOn) {
