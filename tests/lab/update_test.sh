@@ -1,0 +1,153 @@
+#!/bin/bash
+# Rolling updates of workers with jobs: one node at a time is out, each reboots and passes its suite
+# before it serves again, every job ends by itself with its whole output, whatever happens to the
+# controller meanwhile; a broken release stops at the canary and is taken back. People's drains stay.
+# Usage: [SUITE=bookworm|trixie] update_test.sh
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+readonly suite=${SUITE:-bookworm} workers=(c001 c002 c003 c004)
+work=$(mktemp -d)
+watcher='' killer=''
+clean() {
+  [[ -z $killer ]] || kill "$killer" 2>/dev/null || true
+  [[ -z $watcher ]] || kill "$watcher" 2>/dev/null || true
+  rm -rf "$work"
+}
+
+release_site() {  # RELEASE [PACKAGE]: a site with it; prints its playbook
+  local folder=$work/$1
+  cp -r tests/testdata/lab/update "$folder"
+  printf 'release: "%s"\nrelease_packages: [%s]\n' "$1" "${2:-}" \
+    >"$folder/playbooks/roles/release/defaults/main.yaml"
+  echo "$folder/playbooks/update.yaml"
+}
+boot_of() { lab exec "$1" cat /proc/sys/kernel/random/boot_id; }  # NODE
+release_of() { lab exec "$1" cat /etc/lab-release; }              # NODE
+all_serve() { [[ $(lab exec login1 sinfo -h -N -o '%N %T' | grep -cE ' (idle|mixed|allocated)$') == 4 ]]; }
+submit() { lab exec login1 sbatch --parsable --mem=16 --open-mode=append "$@"; }  # ARGS…: prints the id
+job_state() { lab exec login1 scontrol --oneliner show job "$1" | grep -o 'JobState=[A-Z]*'; }  # JOB
+update() {  # ARGS…: leaves the exit code in RC, what was said in OUTPUT, the rollout in ID
+  RC=0
+  show muster update --yes "$@" || RC=$?
+  OUTPUT=$SAID
+  ID=$(grep -o 'u-[a-z0-9]\{8\}' <<<"$OUTPUT" | head -n 1)
+}
+rollout_field() { muster -o json rollout show "$1" | read_json 'print(value["rollout"].get(sys.argv[1], ""))' "$2"; }  # ID FIELD
+# How many of the workers that were seen out of service at once, at most, by somebody who asks
+# slurmctld all the time.
+watch_service() {
+  lab exec login1 sh -c 'while sleep 0.2; do
+    sinfo -h -N -o "%N %T" 2>/dev/null | sort -u | grep -cvE " (idle|mixed|allocated|completing)$"; done' \
+    >"$work/out_of_service" 2>/dev/null &
+  watcher=$!
+}
+most_out_of_service() {
+  kill "$watcher" 2>/dev/null || true
+  watcher=''
+  sort -n "$work/out_of_service" | tail -n 1
+}
+
+GATE=on start_cluster 4 "$suite" --prepared
+join 'login1,c[001-004]'
+apply playbooks/site.yaml
+expect_applied 0 "rollout"
+first=$(release_site 1)
+apply_and_validate "$first"
+expect_applied 0 "the first release"
+wait_for 60 "all serve" all_serve
+boots=()
+for node in "${workers[@]}"; do boots+=("$(boot_of "$node")"); done
+
+step "a new release, with jobs on every node and a controller that is killed again and again"
+watch_service
+long=$(submit -w c001 -t 10 -o /var/tmp/long.out --wrap 'for i in $(seq 25); do echo line $i; sleep 1; done')
+short=$(submit --array=1-40 -t 2 -c 1 -o /var/tmp/short.%A_%a.out --wrap 'echo begin; sleep 2; echo end')
+second=$(release_site 2 tree)
+muster update "$second" --plan | tee "$work/plan.txt"
+expect_contains "$(cat "$work/plan.txt")" "$long" "the plan names the job in the way"
+(
+  for pause in 3 9 7 8; do
+    sleep "$pause"
+    lab exec login1 systemctl kill -s KILL musterd || true
+  done
+) &
+killer=$!
+update "$second" --max-unavailable 1 --soak 1s
+wait "$killer" || true
+killer=''
+expect_equal 0 "$RC" "exit code of the update"
+wait_for 30 "all serve again" all_serve
+out=$(most_out_of_service)
+expect_equal 1 "$out" "workers that were out of service at once"
+for i in "${!workers[@]}"; do
+  node=${workers[$i]}
+  expect_equal 2 "$(release_of "$node")" "release of $node"
+  [[ $(boot_of "$node") != "${boots[$i]}" ]] || fail "$node was not rebooted"
+  lab exec "$node" test -x /usr/bin/tree || fail "$node lacks the package"
+done
+expect_equal JobState=COMPLETED "$(job_state "$long")" "the long job"
+expect_equal "line 25" "$(lab exec c001 tail -n 1 /var/tmp/long.out)" "its whole output"
+no_short_job_left() { [[ -z $(lab exec login1 squeue -h -j "$short" 2>/dev/null) ]]; }
+wait_for 120 "the end of the short jobs" no_short_job_left
+begun=0 ended=0
+for node in "${workers[@]}"; do
+  begun=$((begun + $(lab exec "$node" sh -c 'cat /var/tmp/short.*.out 2>/dev/null | grep -c begin' || true)))
+  ended=$((ended + $(lab exec "$node" sh -c 'cat /var/tmp/short.*.out 2>/dev/null | grep -c end' || true)))
+done
+expect_equal "40 40" "$begun $ended" "short jobs that began and ended, each once"
+
+step "the record tells the same"
+muster -o json rollout show "$ID" | read_json '
+rollout = value["rollout"]
+assert rollout["state"].endswith("COMPLETED"), rollout["state"]
+out, most, ways = set(), 0, {}
+for event in rollout["events"]:
+    if not event.get("node"): continue
+    step = event["step"].rsplit("_", 1)[1]
+    ways.setdefault(event["node"], []).append(step)
+    (out.discard if step == "DONE" else out.add)(event["node"])
+    most = max(most, len(out))
+assert most == 1, most
+want = ["DRAINING", "APPLYING", "VALIDATING", "RESUMING", "DONE"]
+assert set(map(tuple, ways.values())) == {tuple(want)} and len(ways) == 4, ways'
+muster rollout report "$ID" "$work/report.html" >/dev/null 2>&1 || muster rollout show "$ID" --html "$work/report.html" >/dev/null
+grep -q "$ID" "$work/report.html" || fail "the page does not name the rollout"
+expect_contains "$(muster rollout explain c002)" "done" "what became of c002"
+
+step "the same release again changes nothing and tests nothing"
+before=$(muster -o json validate list | read_json 'print(len(value["validations"]))')
+update "$second" --max-unavailable 4 --canary 0
+expect_equal 0 "$RC" "exit code of an update without changes"
+expect_equal "$before" "$(muster -o json validate list | read_json 'print(len(value["validations"]))')" "validations"
+wait_for 30 "all serve again" all_serve
+
+step "a broken release stops at the canary, and is taken back"
+boots=()
+for node in "${workers[@]}"; do boots+=("$(boot_of "$node")"); done
+update "$(release_site broken)" --max-unavailable 1 --on-failure rollback
+expect_equal 3 "$RC" "exit code of a broken release"
+back=$(rollout_field "$ID" rolled_back_by)
+[[ -n $back ]] || fail "nothing takes $ID back: $(muster rollout show "$ID")"
+muster rollout watch "$back"
+expect_equal ROLLOUT_STATE_COMPLETED "$(rollout_field "$back" state)" "the way back"
+touched=$(muster -o json run list | read_json '
+print(len({run["limit"] for run in value["runs"] if run["state"].endswith("FAILED")}))')
+expect_equal 1 "$touched" "nodes that the broken release has touched"
+for node in "${workers[@]}"; do expect_equal 2 "$(release_of "$node")" "release of $node"; done
+wait_for 30 "all serve again" all_serve
+
+step "drains of people stay: one by Muster, one by Slurm"
+muster node drain c003 --reason "bad fan"
+wait_for 5 "c003 is drained" is_drained_for c003 "bad fan"
+lab exec login1 scontrol update NodeName=c004 State=DRAIN Reason="bad disk"
+update "$(release_site 3)" --max-unavailable 3 --limit 'c[003-004]'
+expect_equal 0 "$RC" "exit code of an update of drained nodes"
+for node in c003 c004; do expect_equal 3 "$(release_of "$node")" "release of $node"; done
+is_drained_for c003 "bad fan" || fail "c003 has lost its drain: $(reason c003)"
+is_drained_for c004 "bad disk" || fail "c004 has lost its drain: $(reason c004)"
+muster node resume c003
+lab exec login1 scontrol update NodeName=c004 State=RESUME
+wait_for 30 "all serve again" all_serve
+echo PASSED
