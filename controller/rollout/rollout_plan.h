@@ -55,7 +55,7 @@ struct RolloutView {
   std::string slurm_trouble;
   absl::Time now;
   absl::TimeZone zone;          // of the windows
-  std::vector<NodeView> nodes;  // in the order of the inventory
+  std::vector<NodeView> nodes;  // in the order of the inventory; without removed ones
 };
 
 struct Decision {
