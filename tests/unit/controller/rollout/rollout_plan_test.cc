@@ -74,7 +74,7 @@ TEST(Decide, OrderAmongNodes) {
   view.nodes[3].passed_over = true;
   view.nodes[4].jobs = {JobOf(3 * kHour)};
   EXPECT_THAT(Words(view), ElementsAre("take c003", "take c002"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
 }
 
 TEST(Decide, TheCanaryProvesSomething) {
@@ -112,7 +112,7 @@ TEST(Decide, NodesThatAreAwayAreLeftOutWhenNothingElseIsLeft) {
   EXPECT_THAT(Words(view), IsEmpty()) << "they may come back while c002 is updated";
   view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_DONE, kHour);
   EXPECT_THAT(Words(view), ElementsAre("leave out c003", "leave out c004"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.nodes[3].away_since = view.now - absl::Minutes(1);
   EXPECT_THAT(Words(view), IsEmpty()) << "it may just be starting anew";
   view.nodes[3].away_since = view.now - absl::Hours(1);
@@ -164,10 +164,10 @@ TEST(Decide, PassesOverOnceThenLeavesOut) {
   EXPECT_THAT(Words(view), IsEmpty()) << "it is waited for unless the limits say otherwise";
   view.limits.passes_over = true;
   EXPECT_THAT(Words(view), ElementsAre("pass over c001"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.nodes[0].passed_over = true;
   EXPECT_THAT(Words(view), ElementsAre("leave out c001"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.nodes[0].since = view.now - kHour;
   EXPECT_THAT(Words(view), IsEmpty()) << "no longer than the time";
 }
@@ -177,7 +177,7 @@ TEST(Decide, ANodeThatGoesAwayWhileItDrainsGivesItsSlotUp) {
   view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_DRAINING);
   view.nodes[0].is_connected = false;
   EXPECT_THAT(Words(view), ElementsAre("pass over c001"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.nodes[0].away_since = view.now - kAwayGrace;
   EXPECT_THAT(Words(view), IsEmpty());
   view.nodes[0].away_since = absl::InfinitePast();
@@ -191,18 +191,18 @@ TEST(Decide, MoreFailuresThanTheBudgetPause) {
   view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_FAILED, 3 * kHour);
   view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_DONE, 2 * kHour);
   view.nodes[2] = Held("c003", v1::ROLLOUT_STEP_DRAINING);
-  EXPECT_EQ(Words(view)[0], "idle c003");
+  EXPECT_THAT(Words(view), ::testing::Contains("idle c003"));
   view.nodes[3] = Ended("c004", v1::ROLLOUT_STEP_QUARANTINED, kHour);
   EXPECT_THAT(Words(view), ElementsAre("pause"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.limits.rolls_back = true;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
   view.forgiven = 1;
-  EXPECT_EQ(Words(view)[0], "idle c003");
+  EXPECT_THAT(Words(view), ::testing::Contains("idle c003"));
   view.limits.failure_budget = 0;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
   view.forgiven = 2;
-  EXPECT_EQ(Words(view)[0], "idle c003");
+  EXPECT_THAT(Words(view), ::testing::Contains("idle c003"));
 }
 
 TEST(Decide, ThreeFailuresInARowPauseWithinTheBudget) {
@@ -212,17 +212,17 @@ TEST(Decide, ThreeFailuresInARowPauseWithinTheBudget) {
   view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_FAILED, kHour);
   view.nodes[2] = Ended("c003", v1::ROLLOUT_STEP_QUARANTINED, 2 * kHour);
   view.nodes[3] = Ended("c004", v1::ROLLOUT_STEP_DONE, 3 * kHour);
-  EXPECT_EQ(Words(view)[0], "take c005") << "c004 was between them";
+  EXPECT_THAT(Words(view), ::testing::Contains("take c005")) << "c004 was between them";
   view.nodes[3].since = view.now - 5 * kHour;
   EXPECT_THAT(Words(view), ElementsAre("pause"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.nodes[3].since = view.now;
-  EXPECT_EQ(Words(view)[0], "take c005") << "it is over";
+  EXPECT_THAT(Words(view), ::testing::Contains("take c005")) << "it is over";
   view.nodes[3].since = view.now - 5 * kHour;
   view.nodes[4] = Ended("c005", v1::ROLLOUT_STEP_SKIPPED, absl::Minutes(90));
   EXPECT_THAT(Words(view), ElementsAre("pause")) << "a skipped node proves nothing";
   view.forgiven = 1;
-  EXPECT_EQ(Words(view)[0], "take c006") << "two are left";
+  EXPECT_THAT(Words(view), ::testing::Contains("take c006")) << "two are left";
 }
 
 TEST(Decide, WavesOneAfterTheOther) {
@@ -264,7 +264,7 @@ TEST(Decide, ASoakEndsWithALookAtWhatWasUpdated) {
   view.nodes[1].is_available = false;
   view.nodes[1].service = "in service, but DOWN*";
   EXPECT_THAT(Words(view), ElementsAre("pause"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.limits.rolls_back = true;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
   // Whoever resumes the rollout forgives it.
@@ -310,7 +310,7 @@ TEST(Decide, TheFailureOfTheLastNodeCompletesOrRollsBack) {
   view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
   view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_FAILED, kHour);
   EXPECT_THAT(Words(view), ElementsAre("complete"));
-  EXPECT_THAT(Decide(view)[0].reason, Said());
+  EXPECT_THAT(FirstReason(view), Said());
   view.limits.rolls_back = true;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
 }
@@ -326,7 +326,7 @@ TEST(Decide, AbortingAndRollingBackLeaveOutWhatIsNotBeingUpdated) {
     view.slurm_trouble = "slurmctld is away";
     view.nodes[1].step = v1::ROLLOUT_STEP_APPLYING;
     EXPECT_THAT(Words(view), ElementsAre("leave out c001", "leave out c005"));
-    EXPECT_THAT(Decide(view)[0].reason, Said());
+    EXPECT_THAT(FirstReason(view), Said());
     view.nodes[1].step = v1::ROLLOUT_STEP_DONE;
     EXPECT_THAT(Words(view), ElementsAre("leave out c001", "leave out c005", "settle"));
   }

@@ -91,4 +91,9 @@ inline std::vector<std::string> Words(const RolloutView& view) {
   return words;
 }
 
+inline std::string FirstReason(const RolloutView& view) {
+  const std::vector<Decision> decisions = Decide(view);
+  return decisions.empty() ? "" : decisions[0].reason;
+}
+
 }  // namespace muster::controller::rollout

@@ -431,7 +431,7 @@ int SizeOf(uint64_t seed) {
 }
 
 TEST(RolloutSimulation, NeverBreaksARuleAndAlwaysEnds) {
-  int seeds = 2000;
+  int seeds = 1500;
   if (const char* more = std::getenv("MUSTER_SIMULATION_SEEDS"); more != nullptr) {
     ASSERT_TRUE(absl::SimpleAtoi(more, &seeds)) << "MUSTER_SIMULATION_SEEDS: not a number";
   }
