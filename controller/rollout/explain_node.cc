@@ -183,6 +183,7 @@ std::string ExplainNode(const RolloutView& view, absl::string_view node) {
       std::find_if(view.nodes.begin(), view.nodes.end(),
                    [&](const NodeView& candidate) { return candidate.name == node; });
   if (found == view.nodes.end()) return "is not a node of this rollout";
+  if (found->is_removed && !IsOver(found->step)) return "was removed from the cluster";
   switch (found->step) {
     case v1::ROLLOUT_STEP_PENDING:
       return ExplainPending(view, *found);

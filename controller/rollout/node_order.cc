@@ -35,7 +35,8 @@ std::vector<const NodeView*> Ordered(const std::vector<const NodeView*>& nodes, 
 }  // namespace
 
 bool IsTakeable(const NodeView& node) {
-  return node.step == v1::ROLLOUT_STEP_PENDING && node.is_connected && node.busy.empty();
+  return node.step == v1::ROLLOUT_STEP_PENDING && !node.is_removed && node.is_connected &&
+         node.busy.empty();
 }
 
 bool IsAway(const RolloutView& view, const NodeView& node) {

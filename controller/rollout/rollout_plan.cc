@@ -37,7 +37,8 @@ size_t CountPending(const RolloutView& view) {
 }
 
 bool IsUnhealthy(const NodeView& node) {
-  return node.step == v1::ROLLOUT_STEP_DONE && node.was_available && !node.is_available;
+  return node.step == v1::ROLLOUT_STEP_DONE && node.was_available && !node.is_available &&
+         !node.is_removed;
 }
 
 // The nodes with an outcome, by the time at which they ended.
@@ -104,10 +105,22 @@ std::string DrainFailed(const RolloutView& view, const NodeView& node) {
   return absl::StrCat("its jobs have not ended within ", HumanDuration(view.limits.drain_timeout));
 }
 
+bool MayBeLeftOut(const NodeView& node) {
+  return node.step == v1::ROLLOUT_STEP_PENDING || node.step == v1::ROLLOUT_STEP_DRAINING;
+}
+
+void LeaveOutRemoved(const RolloutView& view, std::vector<Decision>& decisions) {
+  for (const NodeView& node : view.nodes) {
+    if (node.is_removed && MayBeLeftOut(node)) {
+      decisions.push_back({Decision::kLeaveOut, node.name, "it was removed from the cluster"});
+    }
+  }
+}
+
 void DecideDraining(const RolloutView& view, std::vector<Decision>& decisions) {
   if (!view.slurm_trouble.empty()) return;
   for (const NodeView& node : view.nodes) {
-    if (node.step != v1::ROLLOUT_STEP_DRAINING) continue;
+    if (node.step != v1::ROLLOUT_STEP_DRAINING || node.is_removed) continue;
     if (node.is_connected && node.is_drained && node.jobs.empty()) {
       decisions.push_back({Decision::kIdle, node.name, ""});
       continue;
@@ -125,7 +138,7 @@ void TakeNodes(const RolloutView& view, uint32_t room, std::vector<Decision>& de
   if (slots.IsFull()) return;
   std::vector<const NodeView*> pending;
   for (const NodeView& node : view.nodes) {
-    if (node.step == v1::ROLLOUT_STEP_PENDING) pending.push_back(&node);
+    if (node.step == v1::ROLLOUT_STEP_PENDING && !node.is_removed) pending.push_back(&node);
   }
   // Those that cannot be taken now, too: a canary waits for an available node rather than prove
   // nothing.
@@ -176,7 +189,7 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
       });
   if (all_away) {
     for (const NodeView& node : view.nodes) {
-      if (node.step != v1::ROLLOUT_STEP_PENDING) continue;
+      if (node.step != v1::ROLLOUT_STEP_PENDING || node.is_removed) continue;
       decisions.push_back({Decision::kLeaveOut, node.name,
                            "its agent was not connected when no other node was left to update"});
     }
@@ -205,7 +218,7 @@ void DecideEnding(const RolloutView& view, std::vector<Decision>& decisions) {
                                     : "the rollout is rolled back";
   bool is_settled = true;
   for (const NodeView& node : view.nodes) {
-    if (node.step == v1::ROLLOUT_STEP_PENDING || node.step == v1::ROLLOUT_STEP_DRAINING) {
+    if (MayBeLeftOut(node)) {
       decisions.push_back({Decision::kLeaveOut, node.name, std::string(why)});
     } else if (IsActive(node.step)) {
       is_settled = false;
@@ -220,6 +233,7 @@ std::vector<Decision> Decide(const RolloutView& view) {
   std::vector<Decision> decisions;
   switch (view.state) {
     case v1::ROLLOUT_STATE_ROLLING:
+      LeaveOutRemoved(view, decisions);
       DecideDraining(view, decisions);
       DecideRolling(view, decisions);
       break;
@@ -227,6 +241,7 @@ std::vector<Decision> Decide(const RolloutView& view) {
       DecideSoaking(view, decisions);
       break;
     case v1::ROLLOUT_STATE_PAUSED:
+      LeaveOutRemoved(view, decisions);
       DecideDraining(view, decisions);
       break;
     case v1::ROLLOUT_STATE_ABORTING:

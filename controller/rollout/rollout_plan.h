@@ -34,7 +34,9 @@ struct NodeView {
   bool is_drained = false;
   std::string service;         // in words: "in service", "drained by root: bad disk"
   std::vector<SlurmJob> jobs;  // on it now
-  std::string busy;            // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
+  // It is not in the cluster any more: it counts against no limit, and is left out.
+  bool is_removed = false;
+  std::string busy;  // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
 };
 
 // An agent that starts anew, and all of them after a start of the controller, connect within this
@@ -55,7 +57,7 @@ struct RolloutView {
   std::string slurm_trouble;
   absl::Time now;
   absl::TimeZone zone;          // of the windows
-  std::vector<NodeView> nodes;  // in the order of the inventory; without removed ones
+  std::vector<NodeView> nodes;  // in the order of the inventory
 };
 
 struct Decision {
@@ -93,7 +95,7 @@ struct Decision {
 //   limit comes after those with one.
 // - A draining node is idle when it is connected, drained and has no jobs. One that is longer in
 //   that step than drain_timeout is passed over once, and left out the second time, if the limits
-//   say so; one that is away is whatever they say.
+//   say so; one that is away is whatever they say. Removed nodes are left out at once.
 // - More than failure_budget failures beyond the forgiven ones, or three in a row (by the time at
 //   which they ended) within it, pause the rollout or roll it back. So does a node that is done and
 //   was available before but is not any more, when a wave has soaked, unless it is forgiven. A

@@ -4,7 +4,9 @@
 
 namespace muster::controller::rollout {
 
-bool IsOut(const NodeView& node) { return !node.is_available || IsActive(node.step); }
+bool IsOut(const NodeView& node) {
+  return !node.is_removed && (!node.is_available || IsActive(node.step));
+}
 
 Slots::Slots(const RolloutView& view) : limits_(view.limits) {
   for (const NodeView& node : view.nodes) {

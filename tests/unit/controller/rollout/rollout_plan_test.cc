@@ -120,6 +120,28 @@ TEST(Decide, NodesThatAreAwayAreLeftOutWhenNothingElseIsLeft) {
   EXPECT_THAT(Words(view), IsEmpty()) << "that run may be rebooting it";
 }
 
+TEST(Decide, ARemovedNodeIsLeftOutAndFreesItsSlot) {
+  RolloutView view = ClusterOf(4);
+  view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_DRAINING);
+  view.nodes[0].jobs = {JobOf(kHour)};
+  view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_SKIPPED, kHour);
+  view.nodes[2].is_connected = view.nodes[2].is_available = false;
+  for (const int i : {0, 1, 2}) view.nodes[i].is_removed = true;
+  EXPECT_THAT(Words(view), ElementsAre("leave out c001", "leave out c003", "take c004"));
+  view.slurm_trouble = "slurmctld is away";
+  EXPECT_THAT(Words(view), ElementsAre("leave out c001", "leave out c003"));
+  EXPECT_THAT(FirstReason(view), Said());
+  view.state = v1::ROLLOUT_STATE_PAUSED;
+  EXPECT_THAT(Words(view), ElementsAre("leave out c001", "leave out c003"));
+  // Nor does one that was updated tell against the update.
+  view = ClusterOf(2);
+  view.state = v1::ROLLOUT_STATE_SOAKING;
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[0].is_available = false;
+  view.nodes[0].is_removed = true;
+  EXPECT_THAT(Words(view), ElementsAre("soaked"));
+}
+
 TEST(Decide, OnlyInsideAWindow) {
   RolloutView view = ClusterOf(3, 2);
   view.limits.windows = {*ParseWindow("22:00-06:00")};

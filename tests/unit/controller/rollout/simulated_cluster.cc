@@ -29,6 +29,10 @@ void SimulatedCluster::Advance() {
 }
 
 void SimulatedCluster::AdvanceNode(SimulatedNode& node) {
+  if (node.is_removed) {
+    node.jobs.clear();
+    return;
+  }
   const absl::Time now = now_;
   node.jobs.erase(std::remove_if(node.jobs.begin(), node.jobs.end(),
                                  [now](const SimulatedJob& job) { return job.ends <= now; }),

@@ -39,11 +39,12 @@ struct SimulatedNode {
   bool is_to_be_held = false;  // what the gate was told
   bool is_held = false;        // what it has told Slurm
   bool is_drained_by_admin = false;
+  bool is_removed = false;
   absl::Time busy_until = absl::InfinitePast();  // by other work
   std::vector<SimulatedJob> jobs;
 
   bool IsDrained() const { return is_held || is_drained_by_admin; }
-  bool IsAvailable() const { return is_connected && !IsDrained(); }
+  bool IsAvailable() const { return is_connected && !is_removed && !IsDrained(); }
 };
 
 class SimulatedCluster {

@@ -128,7 +128,8 @@ void Simulation::See() {
   for (size_t i = 0; i < view_.nodes.size(); ++i) {
     const SimulatedNode& real = cluster_.nodes()[i];
     NodeView& node = view_.nodes[i];
-    node.is_connected = real.is_connected;
+    node.is_connected = real.is_connected && !real.is_removed;
+    node.is_removed = real.is_removed;
     node.away_since = real.away_since;
     node.is_available = real.IsAvailable();
     node.is_drained = real.IsDrained();
@@ -170,6 +171,7 @@ void Simulation::MoveAll(RolloutEvent event, const std::string& reason) {
 void Simulation::FinishWork(size_t i) {
   NodeView& node = view_.nodes[i];
   SimulatedNode& real = cluster_.nodes()[i];
+  if (real.is_removed) return;
   const bool is_lucky = !cluster_.has_faults() || !random_.OneIn(fails_one_in_);
   // Somebody repairs what failed.
   if (work_[i].is_kept_out && random_.OneIn(30)) {
@@ -197,16 +199,15 @@ void Simulation::FinishWork(size_t i) {
   }
 }
 
-// Somebody removes a node from the cluster.
+// Somebody removes a node from the cluster. Decide() sees to those that are not being updated yet.
 void Simulation::RemoveNode() {
   if (!cluster_.has_faults() || !random_.OneIn(1000)) return;
   const size_t i = random_.Below(view_.nodes.size());
-  if (!IsOver(view_.nodes[i].step)) Move(i, NodeEvent::kLeftOut, "removed from the cluster");
-  view_.nodes.erase(view_.nodes.begin() + i);
-  cluster_.nodes().erase(cluster_.nodes().begin() + i);
-  work_.erase(work_.begin() + i);
-  places_.clear();
-  for (size_t k = 0; k < view_.nodes.size(); ++k) places_[view_.nodes[k].name] = k;
+  cluster_.nodes()[i].is_removed = true;
+  const v1::RolloutStep step = view_.nodes[i].step;
+  if (IsActive(step) && step != v1::ROLLOUT_STEP_DRAINING) {
+    Move(i, NodeEvent::kLeftOut, "removed from the cluster");
+  }
 }
 
 // What people do with the rollout as a whole.
@@ -246,7 +247,7 @@ void Simulation::CheckLimit(const char* what, uint32_t limit, size_t i,
   uint32_t active = 1;
   for (size_t k = 0; k < view_.nodes.size(); ++k) {
     const NodeView& other = view_.nodes[k];
-    if (k == i || !is_near(taken, other)) continue;
+    if (k == i || cluster_.nodes()[k].is_removed || !is_near(taken, other)) continue;
     const bool is_worked_on =
         other.step >= v1::ROLLOUT_STEP_DRAINING && other.step <= v1::ROLLOUT_STEP_RESUMING;
     if (is_worked_on) ++active;
@@ -262,6 +263,7 @@ void Simulation::CheckTaken(size_t i) {
   const NodeView& node = view_.nodes[i];
   const Limits& limits = view_.limits;
   if (view_.state != v1::ROLLOUT_STATE_ROLLING) Fail("a node is taken while it is not rolling");
+  if (node.is_removed) Fail("a node is taken that was removed");
   if (!IsInTime(times_, view_.now)) Fail("a node is taken outside the windows");
   if (!cluster_.slurm_answers()) Fail("a node is taken while Slurm does not answer");
   if (!cluster_.nodes()[i].is_connected) Fail("a node is taken that is not connected");
@@ -306,12 +308,14 @@ void Simulation::CheckLeftOut(size_t i) {
   if (view_.state == v1::ROLLOUT_STATE_ABORTING || view_.state == v1::ROLLOUT_STATE_ROLLING_BACK) {
     return;
   }
+  if (node.is_removed) return;
   if (node.step == v1::ROLLOUT_STEP_DRAINING) {
     if (!node.passed_over) Fail(absl::StrCat(node.name, " is left out the first time"));
     return;
   }
   for (const NodeView& other : view_.nodes) {
-    if (IsActive(other.step) || (other.step == v1::ROLLOUT_STEP_PENDING && other.is_connected)) {
+    const bool is_reachable = other.step == v1::ROLLOUT_STEP_PENDING && other.is_connected;
+    if (IsActive(other.step) || is_reachable) {
       Fail(absl::StrCat(node.name, " is left out while others are updated"));
     }
   }
@@ -383,7 +387,7 @@ bool Simulation::Step() {
   cluster_.Advance();
   See();
   for (size_t i = 0; i < view_.nodes.size(); ++i) FinishWork(i);
-  if (!view_.nodes.empty()) RemoveNode();
+  RemoveNode();
   AskSomethingOfIt();
   See();
   const std::vector<Decision> decisions = Decide(view_);
