@@ -25,7 +25,20 @@ SimulatedCluster::SimulatedCluster(Random& random, int nodes)
 void SimulatedCluster::Advance() {
   now_ += has_faults_ && random_.OneIn(100) ? absl::Hours(12) : random_.Minutes(1, 60);
   slurm_answers_ = slurm_answers_ ? !has_faults_ || !random_.OneIn(60) : random_.OneIn(3);
-  for (SimulatedNode& node : nodes_) AdvanceNode(node);
+  for (SimulatedNode& node : nodes_) {
+    if (node.away_since == restarted_at_) node.is_connected = true;
+    AdvanceNode(node);
+  }
+  if (has_faults_ && random_.OneIn(80)) RestartController();
+}
+
+// All agents have to connect again.
+void SimulatedCluster::RestartController() {
+  restarted_at_ = now_;
+  for (SimulatedNode& node : nodes_) {
+    if (node.is_connected) node.away_since = now_;
+    node.is_connected = false;
+  }
 }
 
 void SimulatedCluster::AdvanceNode(SimulatedNode& node) {

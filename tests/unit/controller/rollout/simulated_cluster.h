@@ -66,6 +66,7 @@ class SimulatedCluster {
   std::vector<SimulatedNode>& nodes() { return nodes_; }
 
  private:
+  void RestartController();
   void AdvanceNode(SimulatedNode& node);
   void Break(SimulatedNode& node);
   void Repair(SimulatedNode& node);
@@ -73,6 +74,7 @@ class SimulatedCluster {
   Random& random_;
   const uint64_t jobs_one_in_;  // a node without a job gets one in a step
   absl::Time now_;
+  absl::Time restarted_at_ = absl::InfiniteFuture();
   bool has_faults_ = true;
   bool slurm_answers_ = true;
   int killed_jobs_ = 0;

@@ -54,6 +54,10 @@ class Simulation {
   void Fail(const std::string& what) {
     if (problem_.empty()) problem_ = absl::StrCat(what, " at ", absl::FormatTime(view_.now));
   }
+  bool IsLongAway(size_t i) {
+    const SimulatedNode& real = cluster_.nodes()[i];
+    return !real.is_connected && view_.now - real.away_since > absl::Minutes(10);
+  }
   bool IsSettledPause() const;
   absl::Duration Bound() const;
 
@@ -313,6 +317,7 @@ void Simulation::CheckLeftOut(size_t i) {
     if (!node.passed_over) Fail(absl::StrCat(node.name, " is left out the first time"));
     return;
   }
+  if (!IsLongAway(i)) Fail(absl::StrCat(node.name, " is left out and was there a moment ago"));
   for (const NodeView& other : view_.nodes) {
     const bool is_reachable = other.step == v1::ROLLOUT_STEP_PENDING && other.is_connected;
     if (IsActive(other.step) || is_reachable) {
@@ -333,6 +338,7 @@ void Simulation::Apply(const Decision& decision) {
       return Move(i, NodeEvent::kIdle, decision.reason);
     case Decision::kPassOver:
       if (view_.nodes[i].passed_over) Fail("a node is passed over twice");
+      if (!view_.limits.passes_over && !IsLongAway(i)) Fail("a node is passed over unasked");
       if (decision.reason.empty()) Fail("a node is passed over for no reason");
       return Move(i, NodeEvent::kPassedOver, decision.reason);
     case Decision::kLeaveOut:
