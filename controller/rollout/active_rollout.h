@@ -50,6 +50,7 @@ struct RolloutMove {
   RolloutEvent event;
   std::string message;
   std::string rolled_back_by;  // with kSettled
+  uint32_t forgiven = 0;       // with kResumed: FailuresToForgive()
 };
 
 }  // namespace muster::controller::rollout

@@ -4,24 +4,33 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/status.h"
 #include "controller/claim/node_claims.h"
 #include "controller/gate/job_gate.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/rollout/active_rollout.h"
 #include "controller/rollout/collaborators.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
 
 namespace muster::controller::rollout {
 
-Observation Observe(slurm::SlurmControl& slurm, const std::vector<std::string>& jobs_of,
-                    absl::Time now) {
+Observation Observe(const RolloutCollaborators& with, const std::vector<std::string>& jobs_of) {
   Observation seen;
-  seen.at = now;
-  auto nodes = slurm.Nodes();
+  seen.at = with.clock.Now();
+  const absl::Status read = with.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> members, txn.nodes().List());
+    for (const NodeRecord& node : members) {
+      if (node.state != NodeRecord::kRemoved) seen.members.insert(node.uuid);
+    }
+    return absl::OkStatus();
+  });
+  auto nodes = with.slurm.Nodes();
   if (validation::IsNoSlurmYet(nodes.status())) return seen;
   seen.has_slurm = true;
-  if (!nodes.ok()) {
-    seen.trouble = std::string(nodes.status().message());
+  if (!nodes.ok() || !read.ok()) {
+    seen.trouble = std::string((read.ok() ? nodes.status() : read).message());
     return seen;
   }
   std::vector<std::string> known;
@@ -34,7 +43,7 @@ Observation Observe(slurm::SlurmControl& slurm, const std::vector<std::string>& 
   }
   seen.asked.insert(jobs_of.begin(), jobs_of.end());
   if (known.empty()) return seen;
-  auto jobs = slurm.JobsOn(known);
+  auto jobs = with.slurm.JobsOn(known);
   if (jobs.ok()) {
     seen.jobs = *std::move(jobs);
   } else {
@@ -43,7 +52,7 @@ Observation Observe(slurm::SlurmControl& slurm, const std::vector<std::string>& 
   return seen;
 }
 
-RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen,
+RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen, Absences& absences,
                    const RolloutCollaborators& with) {
   RolloutView view;
   view.state = rollout.state();
@@ -78,6 +87,12 @@ RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen,
     node.rack = rollout.places[i].rack;
     node.switch_name = rollout.places[i].switch_name;
     node.is_connected = with.sessions.IsConnected(stored.node_uuid);
+    if (node.is_connected) {
+      absences.erase(stored.node_uuid);
+    } else {
+      node.away_since = absences.try_emplace(stored.node_uuid, view.now).first->second;
+    }
+    node.is_removed = !seen.members.empty() && seen.members.count(stored.node_uuid) == 0;
     node.service = with.gate.ServiceOf(stored.node);
     const auto in_slurm = seen.nodes.find(stored.node);
     const bool is_known = in_slurm != seen.nodes.end();

@@ -16,7 +16,7 @@ namespace muster::controller::rollout {
 struct ActiveRollout;
 struct RolloutCollaborators;
 
-// Slurm as it was at one moment.
+// Slurm and the cluster as they were at one moment.
 struct Observation {
   absl::Time at = absl::InfinitePast();  // before Slurm was asked
   std::string trouble;                   // why it is not known; "": it is known
@@ -24,15 +24,22 @@ struct Observation {
   std::map<std::string, slurm::SlurmNode> nodes;
   std::set<std::string> asked;  // nodes whose jobs were asked for, after all of `nodes` were seen
   SlurmJobsByNode jobs;
+  std::set<std::string> members;  // uuids of the nodes that are not removed
+
+  // Whether it is known what runs on the node.
+  bool KnowsJobsOf(const std::string& node) const { return !has_slurm || asked.count(node) > 0; }
 };
 
 // Asks for the state of all nodes, and then for the jobs of these. Blocks for Slurm.
-Observation Observe(slurm::SlurmControl& slurm, const std::vector<std::string>& jobs_of,
-                    absl::Time now);
+Observation Observe(const RolloutCollaborators& with, const std::vector<std::string>& jobs_of);
+
+// Since when nodes have been away, by uuid; those that are connected have no entry.
+using Absences = std::map<std::string, absl::Time>;
 
 // The rollout as Decide() takes it. A draining node counts as drained only where it was seen after
-// it had been taken, together with its jobs.
-RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen,
+// it had been taken, together with its jobs. A node that is away for the first time is entered into
+// `absences`.
+RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen, Absences& absences,
                    const RolloutCollaborators& with);
 
 }  // namespace muster::controller::rollout

@@ -12,14 +12,6 @@
 namespace muster::controller::rollout {
 namespace {
 
-// Failures of nodes until now.
-uint32_t FailuresOf(const std::vector<RolloutNodeRecord>& nodes) {
-  uint32_t failures = 0;
-  for (const RolloutNodeRecord& node : nodes)
-    failures += IsFailure(static_cast<v1::RolloutStep>(node.step));
-  return failures;
-}
-
 absl::Status MoveNode(const NodeMove& move, absl::Time now, RolloutNodeRecord& node) {
   if (move.run_id.has_value()) node.run_id = *move.run_id;
   if (move.validation_id.has_value()) node.validation_id = *move.validation_id;
@@ -64,15 +56,14 @@ absl::Status PutHold(Transaction& txn, const RolloutNodeRecord& node, absl::Time
   }
 }
 
-absl::Status MoveWhole(const RolloutMove& move, absl::Time now,
-                       const std::vector<RolloutNodeRecord>& nodes, RolloutRecord& record) {
+absl::Status MoveWhole(const RolloutMove& move, absl::Time now, RolloutRecord& record) {
   ASSIGN_OR_RETURN(const v1::RolloutState next,
                    NextState(static_cast<v1::RolloutState>(record.state), move.event));
   record.state = next;
   record.wave_since = now;
   record.message = move.message;
   record.wave += move.event == RolloutEvent::kSoaked;
-  if (move.event == RolloutEvent::kResumed) record.forgiven = FailuresOf(nodes);
+  if (move.event == RolloutEvent::kResumed) record.forgiven = move.forgiven;
   if (!move.rolled_back_by.empty()) record.rolled_back_by = move.rolled_back_by;
   if (HasEnded(next)) record.finished_at = now;
   return absl::OkStatus();
@@ -103,7 +94,7 @@ absl::Status Commit(Store& store, ActiveRollout& rollout, const std::vector<Node
     event.set_message(row.message);
   }
   if (whole.has_value()) {
-    RETURN_IF_ERROR(MoveWhole(*whole, now, rows, record));
+    RETURN_IF_ERROR(MoveWhole(*whole, now, record));
     v1::RolloutEvent& event = new_event();
     event.set_state(static_cast<v1::RolloutState>(record.state));
     event.set_wave(record.wave);

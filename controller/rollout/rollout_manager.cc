@@ -105,31 +105,26 @@ RolloutManager::RolloutManager(RolloutCollaborators collaborators)
 
 RolloutManager::~RolloutManager() { Stop(); }
 
-absl::Status RolloutManager::Start() {
+absl::Status RolloutManager::Resume() {
   std::vector<RolloutRecord> open;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(open, txn.rollouts().ListOpen());
     return absl::OkStatus();
   }));
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const RolloutRecord& record : open) {
-      ASSIGN_OR_RETURN(ActiveRollout rollout, ReadActive(with_, record.rollout_id));
-      std::vector<NodeMove> lost;
-      RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-        ASSIGN_OR_RETURN(lost, FindLostWork(txn, rollout));
-        return absl::OkStatus();
-      }));
-      RETURN_IF_ERROR(
-          Commit(with_.store, rollout, lost, std::nullopt, ControllerActor(), with_.clock.Now()));
-      active_[record.rollout_id] = std::make_unique<ActiveRollout>(std::move(rollout));
-    }
+  absl::MutexLock lock(&mutex_);
+  for (const RolloutRecord& record : open) {
+    ASSIGN_OR_RETURN(ActiveRollout rollout, ReadActive(with_, record.rollout_id));
+    std::vector<NodeMove> lost;
+    RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(lost, FindLostWork(txn, rollout));
+      return absl::OkStatus();
+    }));
+    RETURN_IF_ERROR(
+        Commit(with_.store, rollout, lost, std::nullopt, ControllerActor(), with_.clock.Now()));
+    active_[record.rollout_id] = std::make_unique<ActiveRollout>(std::move(rollout));
   }
-  worker_.Start();
   return absl::OkStatus();
 }
-
-void RolloutManager::Stop() { worker_.Stop(); }
 
 ActiveRollout* RolloutManager::Find(const std::string& rollout_id) {
   const auto found = active_.find(rollout_id);
@@ -194,8 +189,13 @@ absl::StatusOr<v1::PreviewRolloutResponse> RolloutManager::Preview(
   ASSIGN_OR_RETURN(const ActiveRollout rollout, PrepareRollout(with_, request, actor));
   std::vector<std::string> names;
   for (const RolloutNodeRecord& node : rollout.nodes) names.push_back(node.node);
-  const Observation seen = Observe(with_.slurm, names, with_.clock.Now());
-  const RolloutView view = ViewOf(rollout, seen, with_);
+  const Observation seen = Observe(with_, names);
+  Absences absences;
+  {
+    absl::MutexLock lock(&mutex_);
+    absences = absences_;
+  }
+  const RolloutView view = ViewOf(rollout, seen, absences, with_);
   v1::PreviewRolloutResponse response;
   *response.mutable_rollout() = ToProto(rollout.record, rollout.nodes, rollout.limits);
   response.set_jobs_unknown(seen.trouble);
@@ -247,8 +247,10 @@ absl::StatusOr<v1::Rollout> RolloutManager::Change(const std::string& rollout_id
   const std::string by = event == RolloutEvent::kResumed
                              ? std::string(reason)
                              : absl::StrCat("by ", actor.name, reason.empty() ? "" : ": ", reason);
-  RETURN_IF_ERROR(
-      Commit(with_.store, *rollout, {}, RolloutMove{event, by, ""}, actor, with_.clock.Now()));
+  RolloutMove move{event, by, ""};
+  if (event == RolloutEvent::kResumed)
+    move.forgiven = FailuresToForgive(ViewOf(*rollout, seen_, absences_, with_));
+  RETURN_IF_ERROR(Commit(with_.store, *rollout, {}, move, actor, with_.clock.Now()));
   worker_.Wake();
   return ToProto(rollout->record, rollout->nodes, rollout->limits);
 }
@@ -264,9 +266,11 @@ absl::StatusOr<v1::ExplainRolloutNodeResponse> RolloutManager::Explain(const std
   }
   ASSIGN_OR_RETURN(const ActiveRollout stored, ReadActive(with_, rollout_id));
   Observation seen;
+  Absences absences;
   {
     absl::MutexLock lock(&mutex_);
     seen = seen_;
+    absences = absences_;
   }
   const auto row = std::find_if(stored.nodes.begin(), stored.nodes.end(),
                                 [&](const RolloutNodeRecord& each) { return each.node == node; });
@@ -275,7 +279,7 @@ absl::StatusOr<v1::ExplainRolloutNodeResponse> RolloutManager::Explain(const std
   v1::ExplainRolloutNodeResponse response;
   response.set_rollout_id(rollout_id);
   *response.mutable_node() = ToProto(*row);
-  response.set_explanation(ExplainNode(ViewOf(stored, seen, with_), node));
+  response.set_explanation(ExplainNode(ViewOf(stored, seen, absences, with_), node));
   return response;
 }
 
@@ -314,7 +318,8 @@ std::vector<std::string> RolloutManager::JobsWanted() {
   return names;
 }
 
-void RolloutManager::LookAtSlurm(absl::Time now) {
+void RolloutManager::LookAtSlurm() {
+  const absl::Time now = with_.clock.Now();
   // A clock that was set back does not keep it from looking.
   if (now < next_look_at_slurm_ && next_look_at_slurm_ - now <= absl::Minutes(1)) return;
   std::vector<std::string> wanted;
@@ -322,7 +327,7 @@ void RolloutManager::LookAtSlurm(absl::Time now) {
     absl::MutexLock lock(&mutex_);
     wanted = JobsWanted();
   }
-  Observation seen = Observe(with_.slurm, wanted, now);
+  Observation seen = Observe(with_, wanted);
   next_look_at_slurm_ = with_.clock.Now() + kSlurmInterval * (1 + seen.nodes.size() / 1000);
   absl::MutexLock lock(&mutex_);
   seen_ = std::move(seen);
@@ -333,7 +338,7 @@ absl::Time RolloutManager::Step() {
     absl::MutexLock lock(&mutex_);
     if (active_.empty()) return absl::InfiniteFuture();
   }
-  LookAtSlurm(with_.clock.Now());
+  LookAtSlurm();
   std::vector<Opening> openings;
   bool is_busy = false;
   {
@@ -368,8 +373,16 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
   RETURN_IF_ERROR(Commit(with_.store, rollout, moves, std::nullopt, ControllerActor(), now));
   bool has_moved = !moves.empty();
 
-  const RolloutView view = ViewOf(rollout, seen_, with_);
-  const std::vector<Decision> decisions = Decide(view);
+  const RolloutView view = ViewOf(rollout, seen_, absences_, with_);
+  std::vector<Decision> decisions = Decide(view);
+  // Which of the pending nodes comes next depends on their jobs, which nobody asked for while all
+  // slots were taken: that is done first.
+  const auto is_early = [&](const Decision& decision) {
+    return decision.kind == Decision::kTake && !seen_.KnowsJobsOf(decision.node);
+  };
+  const auto kept = std::remove_if(decisions.begin(), decisions.end(), is_early);
+  if (kept != decisions.end()) next_look_at_slurm_ = absl::InfinitePast();
+  decisions.erase(kept, decisions.end());
   moves = NodeMovesOf(decisions, view);
   RETURN_IF_ERROR(Commit(with_.store, rollout, moves, std::nullopt, ControllerActor(), now));
   has_moved = has_moved || !moves.empty();

@@ -40,11 +40,12 @@ class RolloutManager {
   explicit RolloutManager(RolloutCollaborators collaborators);
   ~RolloutManager();  // stops
 
-  // Continues the rollouts of an earlier process and starts the thread. Call once, after runs and
-  // validations have started.
-  absl::Status Start();
+  // Takes up the rollouts of an earlier process. Call once, first, after runs and validations have
+  // started.
+  absl::Status Resume();
+  void Start() { worker_.Start(); }
   // Rollouts stay as they are in the store.
-  void Stop();
+  void Stop() { worker_.Stop(); }
   // Something has happened that rollouts may wait for. Does not block.
   void Wake() { worker_.Wake(); }
 
@@ -84,7 +85,7 @@ class RolloutManager {
   ActiveRollout* Find(const std::string& rollout_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The nodes whose jobs matter now.
   std::vector<std::string> JobsWanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookAtSlurm(absl::Time now);
+  void LookAtSlurm();
   // Carries out what Decide() and the node's work say. Returns what is to be begun.
   absl::Status Advance(ActiveRollout& rollout, std::vector<Opening>& openings)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -101,6 +102,7 @@ class RolloutManager {
   mutable absl::Mutex mutex_;
   std::map<std::string, std::unique_ptr<ActiveRollout>> active_ ABSL_GUARDED_BY(mutex_);
   Observation seen_ ABSL_GUARDED_BY(mutex_);
+  Absences absences_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> watches_ended_ = false;
   absl::Time next_look_at_slurm_ = absl::InfinitePast();  // the worker's own
   Worker worker_;

@@ -60,8 +60,9 @@ absl::Status Work::Start() {
   RETURN_IF_ERROR(runs.Start());
   RETURN_IF_ERROR(validations.Start());
   RETURN_IF_ERROR(follow_ups.Resume());
-  RETURN_IF_ERROR(rollouts.Start());
+  RETURN_IF_ERROR(rollouts.Resume());
   follow_ups.Start();
+  rollouts.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
   housekeeper.Start();
   return absl::OkStatus();

@@ -91,8 +91,7 @@ class Cluster final : public InventorySource {
         std::make_unique<validation::ServiceGate>(store_, slurm_, clock_, [](absl::string_view) {});
     manager_ = std::make_unique<RolloutManager>(Collaborators());
     // Its thread is not started: the test steps.
-    manager_->Stop();
-    ASSERT_OK(manager_->Start());
+    ASSERT_OK(manager_->Resume());
   }
   void Kill() {
     manager_.reset();
@@ -403,7 +402,7 @@ TEST(RolloutManager, WaitsForJobsHoweverLateTheyStarted) {
   EXPECT_EQ(now.nodes(1).step(), v1::ROLLOUT_STEP_PENDING);
   const auto explained = cluster.manager_->Explain("c001", "");
   ASSERT_OK(explained.status());
-  EXPECT_EQ(explained->explanation(), Said());
+  EXPECT_THAT(explained->explanation(), Said());
   // A job that slipped in before the drain.
   cluster.slurm_.jobs["c001"] = {{"13", "eve", "late", absl::Minutes(5)}};
   for (int i = 0; i < 20; ++i) cluster.Second();
@@ -429,7 +428,7 @@ TEST(RolloutManager, ABrokenBundleStopsAtTheCanary) {
   const std::string id = cluster.Create(cluster.Request());
   v1::Rollout paused = cluster.Await(id);
   EXPECT_EQ(paused.state(), v1::ROLLOUT_STATE_PAUSED);
-  EXPECT_EQ(paused.message(), Said());
+  EXPECT_THAT(paused.message(), Said());
   EXPECT_THAT(cluster.RunsOf("c002"), IsEmpty());
   EXPECT_THAT(cluster.RunsOf("c003"), IsEmpty());
   EXPECT_FALSE(cluster.slurm_.nodes["c001"].takes_jobs) << "what failed serves again";
@@ -544,7 +543,7 @@ TEST(RolloutManager, AnAbortFinishesWhatItHasBegun) {
   EXPECT_EQ(ended.nodes(0).step(), v1::ROLLOUT_STEP_DONE);
   EXPECT_EQ(ended.nodes(1).step(), v1::ROLLOUT_STEP_SKIPPED);
   EXPECT_THAT(cluster.manager_->Change(id, RolloutEvent::kResumed, "", cluster.Ann()),
-              StatusIs(absl::StatusCode::kFailedPrecondition));
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST(RolloutManager, ResumingNodesByHandIsRefusedWhileTheyAreUpdated) {
@@ -557,7 +556,7 @@ TEST(RolloutManager, ResumingNodesByHandIsRefusedWhileTheyAreUpdated) {
       return validation::FreeNodes(txn, {node}, {"admin:bob", ""}, "", cluster.clock_.Now());
     });
   };
-  EXPECT_THAT(resume("c001"), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(resume("c001"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_OK(resume("c002"));
 }
 
