@@ -514,7 +514,8 @@ TEST(RolloutManager, WaitsWhileSlurmDoesNotAnswer) {
   const std::string id = cluster.Create(cluster.Request());
   cluster.slurm_.status = absl::UnavailableError("slurmctld does not answer");
   for (int i = 0; i < 20; ++i) cluster.Second();
-  for (const v1::RolloutNode& node : cluster.Get(id).nodes())
+  const v1::Rollout waiting = cluster.Get(id);
+  for (const v1::RolloutNode& node : waiting.nodes())
     EXPECT_EQ(node.step(), v1::ROLLOUT_STEP_PENDING);
   cluster.slurm_.status = absl::OkStatus();
   EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_COMPLETED);
