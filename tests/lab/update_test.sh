@@ -100,16 +100,16 @@ expect_equal "40 40" "$begun $ended" "short jobs that began and ended, each once
 
 step "the record tells the same"
 muster -o json rollout show "$ID" | read_json '
-assert value["state"].endswith("COMPLETED"), value["state"]
+assert value["state"] == "completed", value["state"]
 out, most, ways = set(), 0, {}
 for event in value["events"]:
     if not event.get("node"): continue
-    step = event["step"].rsplit("_", 1)[1]
+    step = event["step"]
     ways.setdefault(event["node"], []).append(step)
-    (out.discard if step == "DONE" else out.add)(event["node"])
+    (out.discard if step == "done" else out.add)(event["node"])
     most = max(most, len(out))
 assert most == 1, most
-want = ["DRAINING", "APPLYING", "VALIDATING", "RESUMING", "DONE"]
+want = ["draining", "applying", "validating", "resuming", "done"]
 assert set(map(tuple, ways.values())) == {tuple(want)} and len(ways) == 4, ways'
 muster rollout show "$ID" --html "$work/report.html" >/dev/null
 grep -q "$ID" "$work/report.html" || fail "the page does not name the rollout"
@@ -130,9 +130,9 @@ expect_equal 3 "$RC" "exit code of a broken release"
 back=$(rollout_field "$ID" rolled_back_by)
 [[ -n $back ]] || fail "nothing takes $ID back: $(muster rollout show "$ID")"
 muster rollout watch "$back"
-expect_equal ROLLOUT_STATE_COMPLETED "$(rollout_field "$back" state)" "the way back"
+expect_equal completed "$(rollout_field "$back" state)" "the way back"
 touched=$(muster -o json run list | read_json '
-print(len({run["limit"] for run in value["runs"] if run["state"].endswith("FAILED")}))')
+print(len({run["limit"] for run in value["runs"] if run["state"] == "failed"}))')
 expect_equal 1 "$touched" "nodes that the broken release has touched"
 for node in "${workers[@]}"; do expect_equal 2 "$(release_of "$node")" "release of $node"; done
 wait_for 30 "all serve again" all_serve
