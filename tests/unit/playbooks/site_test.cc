@@ -417,7 +417,8 @@ TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
       const bool mounts = std::any_of(plan.roles().begin(), plan.roles().end(),
                                       [](const auto& r) { return r.name() == "beegfs_client"; });
       if (role.name() != "people" || !mounts) continue;
-      EXPECT_THAT(role.needs(), ElementsAre("users", "beegfs_client", "nfs_client"));
+      // The last in the place of lustre_client, which this cluster does not use.
+      EXPECT_THAT(role.needs(), ElementsAre("users", "beegfs_client", "nfs_client", "base"));
       ++count;
     }
   }
@@ -485,6 +486,17 @@ TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
        R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "protocol": "ssh"}]})"},
       {"a network that is none",
        R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "from": "a b"}]})"},
+      {"Lustre from nowhere", R"({"lustre_mounts": [{"source": "10.0.0.5@tcp:/a", "path": "/a"}]})"},
+      {"Lustre without a network",
+       R"({"lustre_mounts": [{"source": "mds1:/a", "path": "/a"}],
+           "lustre_repository": {"uris": ["http://mirror.example"]}})"},
+      {"a network of LNet without an interface",
+       R"({"lustre_mounts": [{"source": "10.0.0.5@tcp:/a", "path": "/a"}], "lustre_networks": "tcp0",
+           "lustre_repository": {"uris": ["http://mirror.example"]}})"},
+      {"a network of LNet on an interface that the node lacks",
+       R"J({"lustre_mounts": [{"source": "10.0.0.5@tcp:/a", "path": "/a"}],
+            "lustre_networks": ["tcp0(eth0,eth7)"],
+            "lustre_repository": {"uris": ["http://mirror.example"]}})J"},
   };
   UseCluster("university-2080ti");
   GiveFacts("12", "none", 4);
