@@ -49,6 +49,14 @@ void Collect(const v1::SlurmChanged& changed, const std::vector<NodeChange>& ask
 
 }  // namespace
 
+SlurmctldPlace PlaceToAsk(const std::vector<SlurmctldPlace>& places,
+                          const AgentSessions& sessions) {
+  for (const SlurmctldPlace& place : places) {
+    if (sessions.IsConnected(place.uuid)) return place;
+  }
+  return places.front();
+}
+
 AgentSlurmControl::AgentSlurmControl(AgentSessions& sessions, Clock& clock,
                                      std::function<absl::StatusOr<SlurmctldPlace>()> find,
                                      std::function<void()> on_connected)

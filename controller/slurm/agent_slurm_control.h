@@ -19,11 +19,15 @@ class Clock;
 
 namespace muster::controller::slurm {
 
-// The node on which slurmctld runs.
+// A node on which slurmctld runs.
 struct SlurmctldPlace {
   std::string node;
   std::string uuid;
 };
+
+// The first whose agent is connected, else the first: there is one. Slurm's commands on each of
+// these nodes find the slurmctld that leads.
+SlurmctldPlace PlaceToAsk(const std::vector<SlurmctldPlace>& places, const AgentSessions& sessions);
 
 // Sends requests over the agent's session and waits for the answers, which it trusts only for what
 // was asked. Thread-safe.

@@ -1,29 +1,40 @@
 #include "controller/slurm/slurmctld_node.h"
 
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
 #include "controller/inventory/inventory.h"
 
 namespace muster::controller::slurm {
 namespace {
 
-constexpr absl::string_view kVariable = "slurm_controller";
-
-// The variable's value for the worker nodes: all nodes have to agree on it. nullptr: not set.
-const Variable* Find(const std::vector<Variable>& variables) {
+// A variable as the worker nodes see it: all nodes have to agree on it. nullptr: not set.
+const Variable* Find(const std::vector<Variable>& variables, absl::string_view name) {
   const Variable* found = nullptr;
   for (const Variable& variable : variables) {
-    if (variable.name == kVariable) found = &variable;
+    if (variable.name == name) found = &variable;
   }
   return found;
 }
 
+absl::StatusOr<std::string> NodeNamed(const Inventory& inventory, const Variable& variable,
+                                      const nlohmann::ordered_json& value) {
+  const std::string name = value.is_string() ? value.get<std::string>() : value.dump();
+  if (inventory.FindNode(name) != nullptr) return name;
+  return absl::FailedPreconditionError(
+      absl::StrCat(variable.place.ToString(), ": ", variable.name, " is '", name,
+                   "', which is not a node of the inventory; write the name of the node on which "
+                   "slurmctld runs"));
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> SlurmctldNode(const Inventory& inventory) {
+absl::StatusOr<std::vector<std::string>> SlurmctldNodes(const Inventory& inventory) {
   const Node* login = nullptr;
   const Node* worker = nullptr;
   for (const Node& node : inventory.nodes()) {
@@ -33,20 +44,28 @@ absl::StatusOr<std::string> SlurmctldNode(const Inventory& inventory) {
   const Node* const asked = worker != nullptr ? worker : login;
   const std::vector<Variable> variables =
       asked == nullptr ? inventory.vars() : VariablesOf(inventory, *asked);
-  const Variable* variable = Find(variables);
-  if (variable == nullptr) {
-    if (login != nullptr) return login->name;
+  std::vector<std::string> nodes;
+  if (const Variable* primary = Find(variables, "slurm_controller"); primary != nullptr) {
+    ASSIGN_OR_RETURN(std::string name, NodeNamed(inventory, *primary, *primary->value));
+    nodes.push_back(std::move(name));
+  } else if (login != nullptr) {
+    nodes.push_back(login->name);
+  } else {
     return absl::FailedPreconditionError(
         "the inventory has no login node, and no variable slurm_controller that names the node of "
         "slurmctld");
   }
-  const std::string name =
-      variable->value->is_string() ? variable->value->get<std::string>() : variable->value->dump();
-  if (inventory.FindNode(name) != nullptr) return name;
-  return absl::FailedPreconditionError(
-      absl::StrCat(variable->place.ToString(), ": slurm_controller is '", name,
-                   "', which is not a node of the inventory; write the name of the node on which "
-                   "slurmctld runs"));
+  const Variable* backups = Find(variables, "slurm_backup_controllers");
+  if (backups == nullptr || *backups->value == "") return nodes;
+  // A text is a list of one.
+  const nlohmann::ordered_json list = backups->value->is_array()
+                                          ? *backups->value
+                                          : nlohmann::ordered_json::array({*backups->value});
+  for (const nlohmann::ordered_json& backup : list) {
+    ASSIGN_OR_RETURN(std::string name, NodeNamed(inventory, *backups, backup));
+    nodes.push_back(std::move(name));
+  }
+  return nodes;
 }
 
 }  // namespace muster::controller::slurm

@@ -1,7 +1,8 @@
-// Finds the node on which slurmctld runs.
+// Finds the nodes on which slurmctld runs.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -11,9 +12,9 @@ class Inventory;
 
 namespace muster::controller::slurm {
 
-// The same node as the playbooks' role slurm_controller chooses: the inventory's variable
-// slurm_controller, else the first login node. FailedPrecondition, with the remedy: there is no
-// such node, or the variable is not a name. Pure.
-absl::StatusOr<std::string> SlurmctldNode(const Inventory& inventory);
+// The same nodes as the playbooks' role slurm_controller chooses: first that of the inventory's
+// variable slurm_controller, else the first login node; then those of slurm_backup_controllers.
+// FailedPrecondition, with the remedy: there is no such node, or a variable is not a name. Pure.
+absl::StatusOr<std::vector<std::string>> SlurmctldNodes(const Inventory& inventory);
 
 }  // namespace muster::controller::slurm

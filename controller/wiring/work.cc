@@ -86,19 +86,22 @@ void Work::Stop() {
 
 absl::StatusOr<slurm::SlurmctldPlace> Work::FindSlurmctld() {
   ASSIGN_OR_RETURN(const InventoryVersion latest, core_.inventory.Latest());
-  slurm::SlurmctldPlace place;
-  ASSIGN_OR_RETURN(place.node, slurm::SlurmctldNode(*latest.inventory));
-  const absl::Status found = core_.resources.store->View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().GetByName(place.node));
-    place.uuid = node.uuid;
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, slurm::SlurmctldNodes(*latest.inventory));
+  std::vector<slurm::SlurmctldPlace> joined;
+  RETURN_IF_ERROR(core_.resources.store->View([&](Transaction& txn) -> absl::Status {
+    for (const std::string& name : nodes) {
+      const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
+      if (absl::IsNotFound(node.status())) continue;
+      RETURN_IF_ERROR(node.status());
+      joined.push_back({name, node->uuid});
+    }
     return absl::OkStatus();
-  });
-  if (absl::IsNotFound(found)) {
+  }));
+  if (joined.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(place.node, ", where slurmctld runs, has not joined"));
+        absl::StrCat(nodes.front(), ", where slurmctld runs, has not joined"));
   }
-  RETURN_IF_ERROR(found);
-  return place;
+  return slurm::PlaceToAsk(joined, core_.registry);
 }
 
 bool Work::CanAskSlurm() {

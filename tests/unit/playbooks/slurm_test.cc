@@ -28,6 +28,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 using testing::Said;
 using testing::StatusIs;
 
@@ -146,6 +147,47 @@ TEST_F(SlurmRolesTest, JobsHaveATmpOfTheirOwn) {
               HasSubstr("\nDirs=/tmp,/var/tmp,/dev/shm\n"));
 }
 
+TEST_F(SlurmRolesTest, ABackupOfSlurmctldIsSetUpAsThePrimaryIs) {
+  options_.extra_vars = nlohmann::ordered_json::parse(R"({
+      "slurm_backup_controllers": "login2", "slurm_state_directory": "/state/slurmctld",
+      "slurm_takeover_seconds": 30, "slurm_jwt": true,
+      "data_mounts": [{"source": "nas:/state", "path": "/state"}]})");
+  auto steps = Steps("slurm_controller");
+  EXPECT_EQ(steps.size(), 2u);
+  for (const char* node : {"login1", "login2"}) {
+    SCOPED_TRACE(node);
+    EXPECT_THAT(steps[node]["slurm.conf"].file().content(),
+                AllOf(HasSubstr("\nSlurmctldHost=login1\nSlurmctldHost=login2\n"),
+                      HasSubstr("\nStateSaveLocation=/state/slurmctld\n"),
+                      HasSubstr("\nSlurmctldTimeout=30\n")));
+    EXPECT_EQ(steps[node]["state folder"].directory().path(), "/state/slurmctld");
+    EXPECT_THAT(steps[node]["slurmctld waits for its state"].file().content(),
+                HasSubstr("\nRequiresMountsFor=/state/slurmctld\n"));
+    EXPECT_TRUE(steps[node]["slurmctld runs"].unit().enabled());
+  }
+  EXPECT_TRUE(Steps("slurm_login").empty());
+  EXPECT_EQ(Steps("slurm_jwt").size(), 2u);
+  EXPECT_THAT(Steps("slurm_worker")["c001"]["where slurmd gets its configuration"].file().content(),
+              HasSubstr("--conf-server login1:6817,login2:6817\""));
+}
+
+// The standby of a Slurm that takes nodes in by itself has to be told of them, too.
+TEST_F(SlurmRolesTest, OnlyABackupOfSlurmctldIsRestartedAtEveryChange) {
+  UseDebian("13");
+  options_.extra_vars = nlohmann::ordered_json::parse(R"({
+      "slurm_backup_controllers": ["login2"], "slurm_state_directory": "/state/slurmctld",
+      "slurm_shared_folders": ["/state"]})");
+  std::map<std::string, bool> restarted;
+  absl::Status error;
+  for (const v1::Plan& plan : Compile(&error))
+    for (const v1::RolePlan& role : plan.roles())
+      for (const v1::Step& handler : role.handlers())
+        if (role.name() == "slurm_controller" && handler.name() == "restart slurmctld")
+          restarted[plan.node_name()] = handler.skip_reason().empty();
+  EXPECT_OK(error);
+  EXPECT_THAT(restarted, ElementsAre(Pair("login1", false), Pair("login2", true)));
+}
+
 TEST_F(SlurmRolesTest, OnlyTheDaemonsHaveTheKeyOfTokens) {
   options_.extra_vars["slurm_jwt"] = true;
   options_.extra_vars["slurm_accounting_host"] = "login2";
@@ -227,6 +269,17 @@ TEST_F(SlurmRolesTest, RefusesContradictionsWithTheirRemedy) {
       {"private folders in a path of blanks", R"({"slurm_private_tmp": "/a b"})"},
       {"private folders of a version that fails jobs by them",
        R"({"slurm_private_tmp": "/scratch/p"})"},
+      {"a backup of slurmctld without a shared state",
+       R"({"slurm_backup_controllers": ["login2"]})"},
+      {"a backup of slurmctld whose state the primary serves",
+       R"({"slurm_backup_controllers": ["login2"], "slurm_state_directory": "/share/slurmctld",
+           "share": {"server": "login1", "export": "/srv/share", "mount": "/share"}})"},
+      {"a backup of slurmctld on a worker",
+       R"({"slurm_backup_controllers": ["c001"], "slurm_state_directory": "/state/slurmctld",
+           "slurm_shared_folders": ["/state"]})"},
+      {"a backup of slurmctld on the primary's node",
+       R"({"slurm_backup_controllers": ["login1"], "slurm_state_directory": "/state/slurmctld",
+           "slurm_shared_folders": ["/state"]})"},
       {"REST without tokens", R"({"slurm_rest_host": "login1"})"},
       {"REST on a worker", R"({"slurm_jwt": true, "slurm_rest_host": "c001"})"},
       {"REST on every interface, unsaid",
@@ -260,6 +313,17 @@ TEST_F(SlurmRolesTest, RefusesContradictionsWithTheirRemedy) {
     Compile(&error);
     EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
+}
+
+// Each of them would lead by itself.
+TEST_F(SlurmRolesTest, NodesAgreeOnTheBackupsOfSlurmctld) {
+  UseInventory(absl::StrCat(kTwoLoginNodes,
+                            "groups: {login: {vars: {slurm_backup_controllers: [login2], "
+                            "slurm_state_directory: /state/a, slurm_shared_folders: [/state]}}, "
+                            "compute: {vars: {slurm_backup_controllers: []}}}\n"));
+  absl::Status error;
+  Compile(&error);
+  EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 // One job_container.conf tells all of them.

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,13 +32,16 @@ class AnsweringSessions final : public AgentSessions {
     if (status.ok() && on_request) on_request(std::string(node_uuid), message.slurm_request());
     return status;
   }
-  bool IsConnected(absl::string_view) const override { return status.ok(); }
+  bool IsConnected(absl::string_view uuid) const override {
+    return status.ok() && away.count(std::string(uuid)) == 0;
+  }
   std::vector<AgentSessionInfo> List() const override { return {}; }
   void Disconnect(absl::string_view, const absl::Status&) override {}
 
   std::function<void(const std::string& uuid, const v1::SlurmRequest& request)> on_request;
   std::vector<v1::SlurmRequest> requests;
   absl::Status status;
+  std::set<std::string> away;
 };
 
 class AgentSlurmControlTest : public ::testing::Test {
@@ -80,6 +84,15 @@ TEST_F(AgentSlurmControlTest, ListsNodesOfAllParts) {
   EXPECT_TRUE(nodes[1].is_held);
   EXPECT_FALSE(nodes[1].takes_jobs);
   EXPECT_EQ(sessions_.requests[1].list_nodes().after(), "c001");
+}
+
+TEST_F(AgentSlurmControlTest, ABackupIsAskedWhileTheFirstIsAway) {
+  const std::vector<SlurmctldPlace> places = {{"login1", "u-login1"}, {"login2", "u-login2"}};
+  EXPECT_EQ(PlaceToAsk(places, sessions_).node, "login1");
+  sessions_.away = {"u-login1"};
+  EXPECT_EQ(PlaceToAsk(places, sessions_).node, "login2");
+  sessions_.away = {"u-login1", "u-login2"};
+  EXPECT_EQ(PlaceToAsk(places, sessions_).node, "login1");
 }
 
 TEST_F(AgentSlurmControlTest, AListWithoutEndIsLeft) {

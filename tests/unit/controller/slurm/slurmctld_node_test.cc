@@ -12,9 +12,10 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
 
-absl::StatusOr<std::string> NodeOf(const std::string& yaml) {
-  return SlurmctldNode(ParseInventory({{"cluster.yaml", yaml}}).value());
+absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& yaml) {
+  return SlurmctldNodes(ParseInventory({{"cluster.yaml", yaml}}).value());
 }
 
 constexpr char kNodes[] =
@@ -22,18 +23,33 @@ constexpr char kNodes[] =
     "  c001: {role: compute}\n";
 
 TEST(SlurmctldNode, IsTheFirstLoginNodeUnlessTheInventorySaysOtherwise) {
-  EXPECT_EQ(NodeOf(kNodes).value(), "login1");
-  EXPECT_EQ(NodeOf(std::string(kNodes) + "vars: {slurm_controller: login2}\n").value(), "login2");
-  EXPECT_EQ(NodeOf(std::string(kNodes) + "vars: {slurm_controller: login1}\n"
-                                         "groups: {compute: {vars: {slurm_controller: login2}}}\n")
-                .value(),
-            "login2");
+  EXPECT_THAT(NodesOf(kNodes).value(), ElementsAre("login1"));
+  EXPECT_THAT(NodesOf(std::string(kNodes) + "vars: {slurm_controller: login2}\n").value(),
+              ElementsAre("login2"));
+  EXPECT_THAT(
+      NodesOf(std::string(kNodes) + "vars: {slurm_controller: login1}\n"
+                                    "groups: {compute: {vars: {slurm_controller: login2}}}\n")
+          .value(),
+      ElementsAre("login2"));
+}
+
+TEST(SlurmctldNode, IsFollowedByItsBackups) {
+  EXPECT_THAT(NodesOf(std::string(kNodes) + "vars: {slurm_backup_controllers: [login2]}\n").value(),
+              ElementsAre("login1", "login2"));
+  EXPECT_THAT(NodesOf(std::string(kNodes) +
+                      "vars: {slurm_controller: login2, slurm_backup_controllers: login1}\n")
+                  .value(),
+              ElementsAre("login2", "login1"));
+  EXPECT_THAT(NodesOf(std::string(kNodes) + "vars: {slurm_backup_controllers: []}\n").value(),
+              ElementsAre("login1"));
 }
 
 TEST(SlurmctldNode, IsNotGuessed) {
-  EXPECT_THAT(NodeOf("cluster: x\nnodes:\n  c001: {role: compute}\n"),
+  EXPECT_THAT(NodesOf("cluster: x\nnodes:\n  c001: {role: compute}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_THAT(NodeOf(std::string(kNodes) + "vars: {slurm_controller: head}\n"),
+  EXPECT_THAT(NodesOf(std::string(kNodes) + "vars: {slurm_controller: head}\n"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(NodesOf(std::string(kNodes) + "vars: {slurm_backup_controllers: [login2, head]}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
