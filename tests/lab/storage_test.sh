@@ -1,7 +1,7 @@
 #!/bin/bash
 # Storage: disks that are formatted only where nothing is lost, BeeGFS of both series as stand-ins, with
-# the faults of its clients, scratch folders that live as long as their jobs, and NFS as far as the
-# kernel goes.
+# the faults of its clients, scratch folders and BeeOND that live as long as their jobs, and NFS as far as
+# the kernel goes.
 # shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
@@ -37,6 +37,9 @@ groups:
       beegfs_mount: /mnt/beegfs
       beegfs_client_build: $2
       local_scratch: /scratch_local
+      beeond_path: /scratch_local
+      beeond_seconds: 20
+      beeond_ssh_public_key: "$(<"$work/key.pub")"
   storage:
     vars:
       beegfs_disks:
@@ -60,17 +63,37 @@ management_said() { lab exec c002 journalctl -q -u beegfs-mgmtd -o cat | grep -q
 unmount() { lab exec c001 systemctl stop mnt-beegfs.mount; }
 roles_that_failed() { sed -n 's/^c[0-9]*: failed  \([a-z_]*\):.*/\1/p' <<<"$APPLY_OUTPUT" | sort -u | xargs; }
 
-start_cluster 2 bookworm --prepared
+on_workers() { local node; for node in c001 c003; do lab exec "$node" sh -c "$1"; done; }  # PROGRAM
+with_beeond() { lab exec login1 srun --immediate=60 --uid=nobody -N2 --exclusive --constraint=beeond --chdir=/ "$@" </dev/null; }  # CMD…
+job_field() { lab exec login1 scontrol --oneliner show job "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"; }  # JOB FIELD
+is_over() { [[ $(job_field "$1" JobState) != @(PENDING|RUNNING|COMPLETING|CONFIGURING) ]]; }  # JOB
+nothing_of_a_job() {
+  on_workers '! mountpoint -q /mnt/beeond && [ -z "$(ls -A /scratch_local /run/muster-beeond | grep -v :)" ]'
+}
+# One file system for a job of both workers, and nothing of it afterwards.
+beeond_serves() {
+  local seen
+  seen=$(with_beeond sh -c 'touch "/mnt/beeond/$SLURM_PROCID" && findmnt -n -o SOURCE /mnt/beeond && stat -c "%U %a" /mnt/beeond' | sort | uniq -c | xargs)
+  expect_equal "2 beeond_ondemand 2 nobody 700" "${seen//beegfs_/beeond_}" "a job with BeeOND"
+  wait_for 20 "nothing is left of it" nothing_of_a_job
+  expect_equal "start stop" "$(lab exec c001 cat /var/log/beeond.calls | grep -oE '^(start|stop) ' | xargs)" "calls on the first node"
+  expect_equal "" "$(lab exec c003 cat /var/log/beeond.calls | grep -E '^(start|stop) ' | xargs)" "calls on the other"
+  on_workers 'rm -f /var/log/beeond.calls'
+}
+
+start_cluster 3 bookworm --prepared
 mkdir "$work/repo"
+ssh-keygen -q -t ed25519 -N '' -f "$work/key"
+lab muster secret set beeond_ssh_key --roles beeond <"$work/key" >/dev/null
 tests/fakes/beegfs/make_repository "$work/repo"
-for node in login1 c001 c002; do
+for node in login1 c001 c002 c003; do
   tar c -C "$work" repo | lab exec "$node" tar x --no-same-owner -C /srv
 done
 disk meta
 disk chunks
 mkfs.ext4 -q -L precious "${loops[0]}"
 set_inventory 7.4 dkms "label: meta"
-join 'login1,c[001-002]'
+join 'login1,c[001-003]'
 
 step "a disk that holds data stays as it is, and its node's other roles finish"
 before=$(signature "${loops[0]}")
@@ -99,10 +122,25 @@ apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "a second apply"
 
 step "a job's scratch folder"
-wait_for 30 "c001 idle" nodes_idle c001
+wait_for 30 "workers idle" nodes_idle c001 c003
 expect_equal "$(printf 'nobody 700\n')" \
   "$(lab exec login1 srun --uid=nobody --chdir=/ sh -c 'stat -c "%U %a" "/scratch_local/job_$SLURM_JOB_ID"')" "the folder during the job"
 wait_for 10 "the folder is gone" lab exec c001 sh -c '[ -z "$(ls -A /scratch_local)" ]'
+
+step "BeeOND for a job that asks for it"
+beeond_serves
+lab exec login1 srun --immediate=60 -w c001 sh -c '! mountpoint -q /mnt/beeond' || fail "a job that does not ask for BeeOND has it"
+
+step "BeeOND does not start: the job is cancelled with the reason, and no node is drained"
+lab exec c003 touch /run/muster-beeond/status
+job=$(lab exec login1 sbatch --parsable -N2 --exclusive --constraint=beeond --chdir=/ --output=/tmp/beeond.out --wrap 'sleep 60')
+wait_for 60 "job $job ends" is_over "$job"
+expect_equal CANCELLED "$(job_field "$job" JobState)" "the job"
+expect_contains "$(lab exec login1 scontrol show job "$job")" "Status file /run/muster-beeond/status on host c003 already exists" "the job's comment"
+expect_contains "$(lab exec c001 cat /tmp/beeond.out)" "no BeeOND for job $job" "the job's output"
+wait_for 40 "workers idle" nodes_idle c001 c003
+wait_for 20 "nothing is left of it" nothing_of_a_job
+on_workers 'rm -f /var/log/beeond.calls'
 
 step "another secret on the servers; then no management"
 unmount
@@ -120,8 +158,7 @@ expect_applied 0 "the repair"
 is_mounted || fail "BeeGFS is not mounted again"
 
 step "series 8, and a client that BeeGFS's own service mounts"
-unmount
-lab exec c001 sh -c 'rm /etc/systemd/system/mnt-beegfs.mount && systemctl daemon-reload && apt-get purge -qq -y "beegfs-*" >/dev/null'
+on_workers 'systemctl stop mnt-beegfs.mount && rm /etc/systemd/system/mnt-beegfs.mount && systemctl daemon-reload && apt-get purge -qq -y "beegfs-*" beeond >/dev/null'
 lab exec c002 sh -c 'apt-get purge -qq -y "beegfs-*" >/dev/null'
 set_inventory 8 autobuild "label: meta, replaces_uuid: $uuid"
 apply playbooks/site.yaml
@@ -131,4 +168,6 @@ lab exec c001 systemctl is-active -q beegfs-client || fail "its service is not a
 lab exec c002 test -e /var/lib/beegfs_management/mgmtd.sqlite || fail "no database"
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "a second apply of series 8"
+wait_for 30 "workers idle" nodes_idle c001 c003
+beeond_serves
 echo PASSED

@@ -367,7 +367,11 @@ class Scribe {
   const Inventory& inventory_;
   const FactsByNode facts_;
   CompileOptions options_;
-  testing::FakeSecretSource secrets_;
+  testing::FakeSecretSource secrets_ = [] {
+    testing::FakeSecretSource source;
+    source.secrets["beeond_ssh_key"] = "KEY";  // which no role can make
+    return source;
+  }();
   std::string place_;
   std::set<std::string> roles_;
   std::map<std::string, std::string> seen_;  // a role's text, and where it first occurred

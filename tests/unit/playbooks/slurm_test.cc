@@ -25,8 +25,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::Pair;
 using testing::Said;
@@ -186,6 +188,47 @@ TEST_F(SlurmRolesTest, OnlyABackupOfSlurmctldIsRestartedAtEveryChange) {
           restarted[plan.node_name()] = handler.skip_reason().empty();
   EXPECT_OK(error);
   EXPECT_THAT(restarted, ElementsAre(Pair("login1", false), Pair("login2", true)));
+}
+
+TEST_F(SlurmRolesTest, BeeondIsForWorkersWithAPathAndForJobsThatAsk) {
+  EXPECT_TRUE(Steps("beeond").empty());
+  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
+              Not(HasSubstr("Feature=")));
+  UseInventory(absl::StrCat(kTwoLoginNodes,
+                            "groups: {some: {nodes: c002, vars: {beeond_path: /scratch}}}\n"
+                            "vars: {slurm_prolog: true}\n"));
+  auto steps = Steps("beeond");
+  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
+              ContainsRegex("\nNodeName=c001 [^\n]* Gres=gpu:rtx_2080_ti:2 State=UNKNOWN\n"
+                            "NodeName=c002 [^\n]* Gres=gpu:rtx_2080_ti:2 Feature=beeond State="));
+  EXPECT_EQ(steps["c002"].count("root's key"), 0u) << "the site's own ssh";
+  // The cluster has no BeeGFS of its own, and keeps none of its daemons.
+  EXPECT_EQ(Steps("beegfs").size(), 1u);
+  EXPECT_FALSE(steps["c002"]["beegfs-helperd has nothing to mount"].unit().enabled());
+  EXPECT_THAT(steps["c002"]["packages of BeeOND"].package().names(),
+              IsSupersetOf({"beeond", "beegfs-mgmtd", "beegfs-client-dkms", "beegfs-helperd"}));
+  EXPECT_THAT(steps["c002"]["configuration of the job's mgmtd"].file().content(),
+              HasSubstr("\nconnAuthFile = /etc/beegfs/beeond/conn.auth\n"));
+  options_.extra_vars["beegfs_version"] = "8";
+  steps = Steps("beeond");
+  EXPECT_EQ(steps["c002"].count("configuration of the job's mgmtd"), 0u) << "BeeOND 8 has options";
+  EXPECT_THAT(steps["c002"]["a job that asks for it gets a file system"].file().content(),
+              HasSubstr(" -f /etc/beegfs/beeond -C \\\n"));
+  EXPECT_THAT(steps["c002"]["packages of BeeOND"].package().names(),
+              AllOf(Contains("beegfs-tools"), Not(Contains("beegfs-helperd"))));
+}
+
+TEST_F(SlurmRolesTest, RootOfAWorkerEntersTheOthersForBeeondAlone) {
+  options_.extra_vars = {{"slurm_prolog", true},
+                         {"beeond_path", "/scratch"},
+                         {"beeond_ssh_public_key", "ssh-ed25519 AAAA somebody@desk"}};
+  secrets_.secrets["beeond_ssh_key"] = "PRIVATE\n\n";
+  auto steps = Steps("beeond")["c001"];
+  EXPECT_EQ(steps["root's key"].file().content(), "PRIVATE\n");
+  EXPECT_EQ(steps["root's key"].file().mode(), 0400u);
+  EXPECT_EQ(steps["root of the workers may enter"].line().line(),
+            "from=\"10.0.0.11,10.0.0.12\",restrict ssh-ed25519 AAAA muster-beeond");
 }
 
 TEST_F(SlurmRolesTest, OnlyTheDaemonsHaveTheKeyOfTokens) {
