@@ -18,6 +18,8 @@
 #include "common/base/text/nearest_word.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
+#include "controller/rollout/rollout_records.h"
+#include "controller/rollout/rollout_step.h"
 #include "controller/run/collaborators.h"
 #include "controller/service/front/request_rules.h"
 #include "controller/service/node_listing.h"
@@ -74,6 +76,22 @@ absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const ValidationRecord& 
   return work;
 }
 
+absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const RolloutRecord& rollout) {
+  v1::StatusWork work;
+  work.set_id(rollout.rollout_id);
+  work.set_what(absl::StrCat(
+      rollout::RequestOf(rollout).playbook(), ", ",
+      rollout::StateName(static_cast<v1::RolloutState>(rollout.state)),
+      rollout.message.empty() ? "" : absl::StrCat(": ", rollout.message)));
+  work.set_created_by(rollout.created_by);
+  *work.mutable_created_at() = ToTimestamp(rollout.created_at);
+  ASSIGN_OR_RETURN(const auto nodes, txn.rollouts().ListNodes(rollout.rollout_id));
+  std::vector<std::string> names;
+  for (const RolloutNodeRecord& node : nodes) names.push_back(node.node);
+  work.set_nodes(FoldHostlist(std::move(names)));
+  return work;
+}
+
 absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& response) {
   ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
   for (const RunRecord& run : runs) {
@@ -83,6 +101,10 @@ absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& r
                    txn.validations().ListRunning());
   for (const ValidationRecord& validation : validations) {
     ASSIGN_OR_RETURN(*response.add_validations(), WorkOf(txn, validation));
+  }
+  ASSIGN_OR_RETURN(const std::vector<RolloutRecord> rollouts, txn.rollouts().ListOpen());
+  for (const RolloutRecord& rollout : rollouts) {
+    ASSIGN_OR_RETURN(*response.add_rollouts(), WorkOf(txn, rollout));
   }
   ASSIGN_OR_RETURN(const std::vector<RunRecord> recent, txn.runs().List(kRecentRuns));
   for (const RunRecord& run : recent) {
