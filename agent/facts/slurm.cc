@@ -1,8 +1,10 @@
 // The installed Slurm, as it describes itself.
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "agent/facts/probe.h"
 #include "common/base/status.h"
 #include "common/sys/process/process.h"
@@ -21,6 +23,22 @@ absl::StatusOr<std::string> Ask(sys::ProcessRunner& processes, std::vector<std::
   return result.output;
 }
 
+// The process of slurmd and the start that it comes from, by which others see that it was not
+// restarted. Without an answer of systemd both stay unknown.
+void TakeSlurmd(sys::ProcessRunner& processes, v1::SlurmFacts& slurm) {
+  const absl::StatusOr<std::string> shown =
+      Ask(processes, {"systemctl", "show", "--property=MainPID,InvocationID", "slurmd.service"});
+  if (!shown.ok()) return;
+  for (absl::string_view line : absl::StrSplit(*shown, '\n')) {
+    uint32_t pid = 0;
+    if (absl::ConsumePrefix(&line, "MainPID=")) {
+      if (absl::SimpleAtoi(line, &pid)) slurm.set_slurmd_pid(pid);
+    } else if (absl::ConsumePrefix(&line, "InvocationID=")) {
+      slurm.set_slurmd_invocation(std::string(line));
+    }
+  }
+}
+
 }  // namespace
 
 absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
@@ -33,6 +51,7 @@ absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
         absl::StrSplit(*version, absl::ByAnyChar(" \n"), absl::SkipEmpty());
     if (words.size() >= 2) slurm.set_version(words[1]);
     if (absl::string_view(program) == "slurmd") {
+      TakeSlurmd(*context.processes, slurm);
       ASSIGN_OR_RETURN(const std::string line, Ask(*context.processes, {"slurmd", "-C"}));
       slurm.set_slurmd_c(line.substr(0, line.find('\n')));
     }

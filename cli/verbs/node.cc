@@ -1,7 +1,6 @@
 // muster node: the machines of the cluster.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/bootstrap/bootstrap.h"
+#include "cli/bootstrap/ssh_options.h"
 #include "cli/connection.h"
 #include "cli/render/node_report.h"
 #include "cli/render/output.h"
@@ -285,8 +285,10 @@ absl::StatusOr<int> ResumeNodes(Context& context, const std::string& nodes,
 }  // namespace
 
 void AddNode(CLI::App& app, Context& context) {
-  CLI::App* node = app.add_subcommand("node", "Machines: list, bootstrap, approve, drain, remove");
+  CLI::App* node =
+      app.add_subcommand("node", "Machines: add, list, bootstrap, approve, drain, remove");
   node->require_subcommand(1);
+  AddNodeAdd(*node, context);
 
   CLI::App* list = node->add_subcommand("list", "List all nodes, or the selected ones");
   auto selector = std::make_shared<std::string>();
@@ -310,21 +312,10 @@ void AddNode(CLI::App& app, Context& context) {
 
   CLI::App* bootstrap = node->add_subcommand("bootstrap", "Install the agent over ssh and join");
   auto options = std::make_shared<BootstrapOptions>();
-  if (const char* config = std::getenv("MUSTER_SSH_CONFIG")) options->ssh_config = config;
   bootstrap->add_option("--ssh", options->nodes, "Host list, groups, globs of the inventory")
       ->required()
       ->type_name("NODES");
-  bootstrap
-      ->add_option("--user", options->user,
-                   "Account on the machines (default root; others use sudo -n)")
-      ->type_name("USER");
-  bootstrap
-      ->add_option("--ssh-config", options->ssh_config,
-                   "File for ssh -F (default: $MUSTER_SSH_CONFIG, else ssh's own)")
-      ->type_name("FILE");
-  bootstrap->add_option("--parallel", options->parallel, "Machines at a time (default 32)")
-      ->check(CLI::Range(1, 512))
-      ->type_name("COUNT");
+  AddSshOptions(*bootstrap, *options);
   SetAction(bootstrap, context, [&context, options] { return Bootstrap(context, *options); });
 
   CLI::App* approve = node->add_subcommand("approve", "Approve waiting machines");

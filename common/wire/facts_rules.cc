@@ -89,6 +89,8 @@ constexpr FieldRule kFactsRules[] = {
 
     Text("SlurmFacts.version", Letters::kWord, 64),
     Text("SlurmFacts.slurmd_c", Letters::kLine, 4096),
+    Number("SlurmFacts.slurmd_pid", 0, kMost32),
+    Text("SlurmFacts.slurmd_invocation", Letters::kId, 64),
 
     Text("MountFacts.source", Letters::kLine, kPathBytes),
     Text("MountFacts.target", Letters::kLine, kPathBytes),

@@ -8,12 +8,14 @@
 
 #include "agent/facts/probe.h"
 #include "muster/v1/facts.pb.h"
+#include "tests/fakes/fake_process_runner.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::FakeProcessRunner;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
@@ -154,6 +156,30 @@ TEST(Cpu, CountsThisMachineAsTheKernelDoes) {
   const v1::CpuFacts& cpu = facts.cpu();
   EXPECT_EQ(cpu.cpus(), static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN)));
   EXPECT_EQ(cpu.cpus(), cpu.sockets() * cpu.cores_per_socket() * cpu.threads_per_core());
+}
+
+TEST_F(Probes, SlurmdWithItsProcessAndItsStart) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  processes.On("slurmd -V", FakeProcessRunner::Prints("slurm-wlm 22.05.8\n"));
+  processes.On("slurmd -C", FakeProcessRunner::Prints("NodeName=c001 CPUs=2\nUpTime=0-01:00:00\n"));
+  processes.On("systemctl show",
+               FakeProcessRunner::Prints("MainPID=412\nInvocationID=5f0c11ab9e1d4c6a\n"));
+  ASSERT_OK(ProbeSlurm(context_, facts_));
+  EXPECT_EQ(facts_.slurm().version(), "22.05.8");
+  EXPECT_EQ(facts_.slurm().slurmd_c(), "NodeName=c001 CPUs=2");
+  EXPECT_EQ(facts_.slurm().slurmd_pid(), 412u);
+  EXPECT_EQ(facts_.slurm().slurmd_invocation(), "5f0c11ab9e1d4c6a");
+}
+
+TEST_F(Probes, SlurmdThatSystemdDoesNotRun) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  processes.On("slurmd", FakeProcessRunner::Prints("slurm 24.11.5\n"));
+  processes.On("systemctl show", FakeProcessRunner::Prints("MainPID=0\nInvocationID=\n"));
+  ASSERT_OK(ProbeSlurm(context_, facts_));
+  EXPECT_EQ(facts_.slurm().slurmd_pid(), 0u);
+  EXPECT_EQ(facts_.slurm().slurmd_invocation(), "");
 }
 
 }  // namespace

@@ -92,6 +92,8 @@ v1::Facts HonestFacts() {
   facts.mutable_slurm()->set_slurmd_c(
       "NodeName=c001 CPUs=64 Boards=1 SocketsPerBoard=2 CoresPerSocket=16 ThreadsPerCore=2 "
       "RealMemory=192000 Gres=gpu:nvidia_geforce_rtx_2080_ti:4");
+  facts.mutable_slurm()->set_slurmd_pid(4'194'304);
+  facts.mutable_slurm()->set_slurmd_invocation("5f0c11ab9e1d4c6a8f3b2d7e6a905c14");
   v1::MountFacts& mount = *facts.add_mounts();
   mount.set_source("//nas/Group share (alt)$");
   mount.set_target("/var/lib/docker/überlay2/\"x\"/merged");

@@ -1,0 +1,304 @@
+#include "cli/inventory_edit/add_nodes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "cli/inventory_edit/widen_hostlist.h"
+#include "cli/inventory_edit/yaml_text.h"
+#include "common/base/status.h"
+#include "common/base/text/hostlist.h"
+
+namespace muster::cli {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+using Texts = std::vector<YamlText>;
+
+bool Contains(const std::vector<std::string>& names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Files of variables have no sections.
+bool HasSections(absl::string_view path) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  const absl::string_view folder = parts.size() < 2 ? "" : parts[parts.size() - 2];
+  return folder != "group_vars" && folder != "node_vars";
+}
+
+absl::StatusOr<Texts> ParseAll(const Files& files) {
+  Texts texts;
+  for (const auto& [path, text] : files) {
+    if (!HasSections(path)) continue;
+    ASSIGN_OR_RETURN(YamlText parsed, YamlText::Parse(path, text));
+    texts.push_back(std::move(parsed));
+  }
+  return texts;
+}
+
+// Copies, because they are cheap and an edit does not disturb them.
+yaml::Node Section(const YamlText& text, absl::string_view name) {
+  const yaml::Node* section = text.document().root().Find(name);
+  return section == nullptr ? yaml::Node() : *section;
+}
+
+std::string PlaceOf(const YamlText& text, yaml::Mark mark) {
+  return absl::StrCat(text.document().file_name(), ":", mark.line);
+}
+
+// The entry of `nodes` that defines a node.
+struct Definition {
+  YamlText* text = nullptr;
+  yaml::Node section;
+  yaml::Entry entry;
+  std::vector<std::string> names;
+};
+
+std::optional<Definition> FindNode(Texts& texts, absl::string_view name) {
+  for (YamlText& text : texts) {
+    const yaml::Node section = Section(text, "nodes");
+    for (const yaml::Entry& entry : section.entries()) {
+      absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(entry.key);
+      if (names.ok() && Contains(*names, name))
+        return Definition{&text, section, entry, *std::move(names)};
+    }
+  }
+  return std::nullopt;
+}
+
+// Edits the files for one addition.
+class Adding {
+ public:
+  Adding(Texts& texts, const NodeAddition& addition) : texts_(texts), addition_(addition) {}
+
+  absl::Status Run() {
+    for (const std::string& name : addition_.names) {
+      if (const auto found = FindNode(texts_, name); found.has_value())
+        return absl::AlreadyExistsError(absl::StrCat(PlaceOf(*found->text, found->entry.key_mark),
+                                                     ": node ", name,
+                                                     " is in the inventory already"));
+    }
+    const auto like = FindNode(texts_, addition_.like);
+    if (!like.has_value())
+      return absl::NotFoundError(
+          absl::StrCat("the inventory has no node '", addition_.like, "' to be like"));
+    RETURN_IF_ERROR(Define(*like));
+    for (const char* section : {"groups", "partitions"}) RETURN_IF_ERROR(Join(section));
+    return has_rack_in_entry_ || addition_.rack.empty() ? Join("racks") : JoinRack();
+  }
+
+ private:
+  absl::Status Define(const Definition& like) {
+    const yaml::Entry& entry = like.entry;
+    if (const yaml::Node* mac = entry.value.Find("mac"))
+      return like.text->document().Error(
+          *mac, absl::StrCat(addition_.like,
+                             " has a MAC address, which is one node's own; write "
+                             "the entry of ",
+                             NewNodes(), " by hand"));
+    const yaml::Node* rack = entry.value.Find("rack");
+    has_rack_in_entry_ = rack != nullptr;
+    const bool moves =
+        has_rack_in_entry_ && !addition_.rack.empty() && rack->text() != addition_.rack;
+    const bool may_copy = like.text->StandsAlone(like.section, entry);
+    if (moves && !may_copy)
+      return like.text->document().Error(
+          *rack, absl::StrCat("this entry puts its nodes into rack ", rack->text(),
+                              "; write one for ", NewNodes(), " in ", addition_.rack, " by hand"));
+    const bool copies = moves || (like.names.size() == 1 && may_copy);
+    std::map<std::string, std::string> values;
+    RETURN_IF_ERROR(TakeAddresses(like, "address", addition_.addresses, copies, values));
+    RETURN_IF_ERROR(TakeAddresses(like, "bmc_address", addition_.bmc_addresses, copies, values));
+    if (moves) values["rack"] = addition_.rack;
+    if (copies) {
+      ASSIGN_OR_RETURN(const std::string key, WriteHostlist(addition_.names));
+      return like.text->CopyEntry(entry, key, values);
+    }
+    const absl::StatusOr<std::string> key =
+        WidenHostlist(entry.key, addition_.names, Widening::kAtTheEnd);
+    if (!key.ok()) return like.text->document().Error(entry.key_mark, key.status().message());
+    RETURN_IF_ERROR(like.text->ReplaceKey(entry, *key));
+    for (const auto& [name, value] : values)
+      RETURN_IF_ERROR(like.text->Replace(*entry.value.Find(name), value));
+    return absl::OkStatus();
+  }
+
+  // The text of the entry's `key` with the addresses of the new nodes: with those of the others
+  // before them, or alone if `copies`.
+  absl::Status TakeAddresses(const Definition& like, const char* key,
+                             const std::map<std::string, std::string>& addresses, bool copies,
+                             std::map<std::string, std::string>& values) const {
+    const yaml::Node* written = like.entry.value.Find(key);
+    const bool is_given = !addresses.empty();
+    const std::string option = absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}}));
+    if (written == nullptr && is_given)
+      return like.text->document().Error(
+          like.entry.key_mark,
+          absl::StrCat("the nodes of this entry have no ", key, "; leave ", option,
+                       " out, or write the entry of ", NewNodes(), " by hand"));
+    if (written == nullptr) return absl::OkStatus();
+    std::vector<std::string> added;
+    for (const std::string& name : addition_.names) {
+      const auto found = addresses.find(name);
+      if (found == addresses.end())
+        return like.text->document().Error(
+            *written, absl::StrCat(addition_.like, " has a ", key, ", so ", name,
+                                   " needs one: pass ", option));
+      added.push_back(found->second);
+    }
+    const absl::StatusOr<std::string> list =
+        copies ? WriteHostlist(added) : WidenHostlist(written->text(), added, Widening::kAtTheEnd);
+    if (!list.ok()) return like.text->document().Error(*written, list.status().message());
+    values[key] = *list;
+    return absl::OkStatus();
+  }
+
+  // Adds the nodes to the lists of one section in which `like` stands by its name.
+  absl::Status Join(const char* section) {
+    for (YamlText& text : texts_) {
+      for (const yaml::Entry& entry : Section(text, section).entries()) {
+        const yaml::Node* nodes = entry.value.Find("nodes");
+        if (nodes == nullptr) continue;
+        if (nodes->IsScalar()) RETURN_IF_ERROR(JoinList(text, *nodes));
+        for (const yaml::Node& item : nodes->items()) RETURN_IF_ERROR(JoinList(text, item));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // A host list, or a pattern: of that, the terms that are host lists; a group or a glob follows by
+  // itself. A term that keeps `like` out keeps the new nodes out, too.
+  absl::Status JoinList(YamlText& text, const yaml::Node& list) const {
+    std::vector<std::string> terms;
+    bool is_changed = false;
+    for (const absl::string_view term : SplitItems(list.text())) {
+      absl::string_view names = absl::StripAsciiWhitespace(term);
+      absl::ConsumePrefix(&names, "!");
+      const absl::StatusOr<std::vector<std::string>> expanded = ExpandHostlist(names);
+      terms.emplace_back(term);
+      if (!expanded.ok() || !Contains(*expanded, addition_.like)) continue;
+      const absl::StatusOr<std::string> wide =
+          WidenHostlist(names, Missing(*expanded), Widening::kBesideLike, addition_.like);
+      if (!wide.ok()) return text.document().Error(list, wide.status().message());
+      terms.back().replace(static_cast<size_t>(names.data() - term.data()), names.size(), *wide);
+      is_changed = is_changed || terms.back() != term;
+    }
+    return is_changed ? text.Replace(list, absl::StrJoin(terms, ",")) : absl::OkStatus();
+  }
+
+  // The new nodes that a list does not have yet.
+  std::vector<std::string> Missing(const std::vector<std::string>& names) const {
+    std::vector<std::string> missing;
+    for (const std::string& name : addition_.names)
+      if (!Contains(names, name)) missing.push_back(name);
+    return missing;
+  }
+
+  // Adds the nodes to the list of the rack that was named, whether or not `like` is in it.
+  absl::Status JoinRack() {
+    for (YamlText& text : texts_) {
+      const yaml::Node racks = Section(text, "racks");
+      const yaml::Entry* rack = racks.FindEntry(addition_.rack);
+      if (rack == nullptr) continue;
+      const yaml::Node* nodes = rack->value.Find("nodes");
+      const yaml::Node list = nodes == nullptr || nodes->items().empty()
+                                  ? (nodes == nullptr ? yaml::Node() : *nodes)
+                                  : nodes->items().back();
+      if (!list.IsScalar())
+        return text.document().Error(
+            rack->key_mark, absl::StrCat("rack ", addition_.rack, " lists no nodes; add `nodes: ",
+                                         NewNodes(), "` and the nodes' entry by hand"));
+      const absl::StatusOr<std::string> wide =
+          WidenHostlist(list.text(), addition_.names, Widening::kAtTheEnd);
+      if (!wide.ok()) return text.document().Error(list, wide.status().message());
+      return text.Replace(list, *wide);
+    }
+    return absl::NotFoundError(
+        absl::StrCat("the inventory has no rack '", addition_.rack, "'; add it first"));
+  }
+
+  std::string NewNodes() const { return FoldHostlist(addition_.names); }
+
+  Texts& texts_;
+  const NodeAddition& addition_;
+  bool has_rack_in_entry_ = false;
+};
+
+// "c016" is {"c", 16}.
+struct Numbered {
+  std::string prefix;
+  size_t digits = 0;
+  uint64_t number = 0;
+};
+
+std::optional<Numbered> SplitNumber(absl::string_view name) {
+  size_t begin = name.size();
+  while (begin > 0 && absl::ascii_isdigit(name[begin - 1])) --begin;
+  Numbered split{std::string(name.substr(0, begin)), 0};
+  if (!absl::SimpleAtoi(name.substr(begin), &split.number)) return std::nullopt;
+  return split;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> NodesOf(const Files& files) {
+  ASSIGN_OR_RETURN(const Texts texts, ParseAll(files));
+  std::vector<std::string> nodes;
+  for (const YamlText& text : texts) {
+    for (const yaml::Entry& entry : Section(text, "nodes").entries()) {
+      const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(entry.key);
+      if (!names.ok()) return text.document().Error(entry.key_mark, names.status().message());
+      nodes.insert(nodes.end(), names->begin(), names->end());
+    }
+  }
+  return nodes;
+}
+
+std::string NodeLike(const std::vector<std::string>& existing, absl::string_view name) {
+  const std::optional<Numbered> wanted = SplitNumber(name);
+  if (!wanted.has_value()) return "";
+  std::string below, above;
+  uint64_t below_number = 0, above_number = 0;
+  for (const std::string& each : existing) {
+    const std::optional<Numbered> split = SplitNumber(each);
+    if (!split.has_value() || split->prefix != wanted->prefix) continue;
+    if (split->number < wanted->number) {
+      if (below.empty() || split->number > below_number) {
+        below = each;
+        below_number = split->number;
+      }
+    } else if (split->number > wanted->number && (above.empty() || split->number < above_number)) {
+      above = each;
+      above_number = split->number;
+    }
+  }
+  return below.empty() ? above : below;
+}
+
+absl::StatusOr<Files> AddNodes(const Files& files, const NodeAddition& addition) {
+  ASSIGN_OR_RETURN(Texts texts, ParseAll(files));
+  RETURN_IF_ERROR(Adding(texts, addition).Run());
+  Files changed;
+  for (const YamlText& text : texts) {
+    if (!text.is_changed()) continue;
+    const std::string& path = text.document().file_name();
+    std::string edited = text.Edited();
+    const absl::StatusOr<yaml::Document> read = yaml::Document::Parse(path, edited);
+    if (!read.ok())
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " is written in a way that is not changed automatically; add ",
+          FoldHostlist(addition.names), " by hand. The attempt: ", read.status().message()));
+    changed[path] = std::move(edited);
+  }
+  return changed;
+}
+
+}  // namespace muster::cli

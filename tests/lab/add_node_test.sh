@@ -1,0 +1,98 @@
+#!/bin/bash
+# A node into a running cluster by one command: from a bare machine that no inventory names to one that
+# is idle in Slurm. The job that runs meanwhile goes on, and slurmd of the other nodes is not restarted.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+readonly suite=${SUITE:-bookworm}
+on() { lab exec "$@" </dev/null; }  # NODE CMD…
+
+# What a restart would change: the start of the unit and, but where slurmd replaces its own process to
+# take a new configuration (Slurm 23.11 and later), the process too.
+slurmd_of() {  # NODE
+  local properties=InvocationID,ActiveEnterTimestampMonotonic,NRestarts
+  [[ $suite != bookworm ]] || properties+=,MainPID,ExecMainStartTimestampMonotonic
+  on "$1" systemctl show slurmd --property="$properties" | sort
+}
+shepherd_of() { on "$1" pgrep -f "slurmstepd.*[[]$2[.]batch[]]|slurmstepd: [[]$2[.]"; }  # NODE JOB
+is_running() { [[ $(on login1 squeue -h -j "$1" -o %T) == RUNNING ]]; }  # JOB
+contents() { (cd "$work/inventory" && sha256sum -- *); }
+
+# The whole lab in one file, then without c003, which stays bare.
+work=$(mktemp -d)
+if [[ $suite == bookworm ]]; then kind=(--prepared); else kind=(); fi
+start_cluster 3 "$suite" "${kind[@]}"
+mkdir "$work/inventory"
+address=$(sed -n 's/^  c003: {role: compute, address: \(.*\)}/\1/p' "$(lab_folder)/inventory/cluster.yaml")
+[[ -n $address ]] || fail "the lab's inventory has no c003"
+grep -v '^  c003: ' "$(lab_folder)/inventory/cluster.yaml" >"$work/inventory/cluster.yaml"
+cat >"$work/inventory/groups.yaml" <<'YAML'
+# Bought together.
+groups:
+  workers: {nodes: "c[001-002]"}  # all of them
+partitions:
+  batch: {nodes: workers, default: true}
+  two: {nodes: c002}
+YAML
+muster inventory apply --yes "$work/inventory" >/dev/null
+join 'login1,c[001-002]'
+apply playbooks/site.yaml >"$work/apply.log" || cat "$work/apply.log"
+expect_applied 0 "rollout"
+wait_for 30 "c001 and c002 idle" nodes_idle c001 c002
+
+job=$(on login1 sbatch --parsable --chdir=/ --output=/dev/null --mem=50 -w c001 --wrap 'sleep 600')
+wait_for 20 "job $job runs" is_running "$job"
+shepherd=$(shepherd_of c001 "$job")
+before=$(slurmd_of c001; slurmd_of c002)
+add() { muster node add c003 --like c002 --address "$address" --inventory "$work/inventory" --skip-validation "$@"; }
+
+step "a plan changes nothing"
+written=$(contents)
+plan=$(add --plan)
+expect_contains "$plan" "+ node c003: compute" "the plan"
+expect_contains "$plan" "+  c003: {role: compute, address: $address}" "the edit"
+expect_contains "$plan" "~ partition two: nodes c002 -> c[002-003]" "the plan"
+expect_equal "$written" "$(contents)" "the inventory after a plan"
+
+step "an inventory that differs from the controller's is refused"
+echo 'vars: {changed: 1}' >"$work/inventory/more.yaml"
+if show add --yes; then fail "a differing inventory was edited"; fi
+expect_contains "$SAID" "differs" "the refusal"
+rm "$work/inventory/more.yaml"
+
+step "the node is added"
+rc=0
+show add --yes || rc=$?
+expect_equal 0 "$rc" "exit code"
+expect_contains "$SAID" "running job $job: still running" "the proof"
+expect_contains "$SAID" "slurmd of c[001-002]: not restarted" "the proof"
+wait_for 20 "c003 idle" eval '[[ $(lab exec login1 sinfo -h -n c003 -t idle -o %N | sort -u) == c003 ]]'
+
+step "nobody else noticed"
+is_running "$job" || fail "job $job does not run any longer"
+expect_equal "$shepherd" "$(shepherd_of c001 "$job")" "the process of the job"
+expect_equal "$before" "$(slurmd_of c001; slurmd_of c002)" "slurmd of c001 and c002"
+expect_equal "c001 c003" "$(on login1 srun --immediate=30 --mem=50 -N2 -w 'c[001,003]' hostname | sort | xargs)" \
+  "a job on an old and a new node"
+on c001 getent hosts c003 >/dev/null || fail "c001 does not know the name of c003"
+
+step "the same command again"
+written=$(contents)
+rc=0
+show add --yes --verbose || rc=$?
+expect_equal 0 "$rc" "exit code"
+expect_equal "$written" "$(contents)" "the inventory"
+expect_contains "$SAID" "c003: in the inventory already" "the second time"
+expect_contains "$SAID" "c003: already joined" "the second time"
+if grep -E '^(total|c003|login1) .* changed=[1-9]' <<<"$SAID"; then fail "the second time changed something"; fi
+is_running "$job" || fail "job $job does not run any longer"
+
+step "the inventory of the controller, in an empty folder"
+muster inventory pull "$work/pulled" >/dev/null
+diff -r "$work/inventory" "$work/pulled" || fail "the inventory was pulled otherwise"
+echo '# mine' >>"$work/pulled/groups.yaml"
+if muster inventory pull "$work/pulled" 2>/dev/null; then fail "a file that differs was replaced"; fi
+muster inventory pull "$work/pulled" --force >/dev/null
+diff -r "$work/inventory" "$work/pulled" || fail "--force did not replace the file"
+echo PASSED
