@@ -45,7 +45,7 @@ absl::StatusOr<Texts> ParseAll(const Files& files) {
 }
 
 // Copies, because they are cheap and an edit does not disturb them.
-yaml::Node Section(const YamlText& text, absl::string_view name) {
+yaml::Node SectionOf(const YamlText& text, absl::string_view name) {
   const yaml::Node* section = text.document().root().Find(name);
   return section == nullptr ? yaml::Node() : *section;
 }
@@ -64,7 +64,7 @@ struct Definition {
 
 std::optional<Definition> FindNode(Texts& texts, absl::string_view name) {
   for (YamlText& text : texts) {
-    const yaml::Node section = Section(text, "nodes");
+    const yaml::Node section = SectionOf(text, "nodes");
     for (const yaml::Entry& entry : section.entries()) {
       absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(entry.key);
       if (names.ok() && Contains(*names, name))
@@ -164,7 +164,7 @@ class Adding {
   // Adds the nodes to the lists of one section in which `like` stands by its name.
   absl::Status Join(const char* section) {
     for (YamlText& text : texts_) {
-      for (const yaml::Entry& entry : Section(text, section).entries()) {
+      for (const yaml::Entry& entry : SectionOf(text, section).entries()) {
         const yaml::Node* nodes = entry.value.Find("nodes");
         if (nodes == nullptr) continue;
         if (nodes->IsScalar()) RETURN_IF_ERROR(JoinList(text, *nodes));
@@ -205,7 +205,7 @@ class Adding {
   // Adds the nodes to the list of the rack that was named, whether or not `like` is in it.
   absl::Status JoinRack() {
     for (YamlText& text : texts_) {
-      const yaml::Node racks = Section(text, "racks");
+      const yaml::Node racks = SectionOf(text, "racks");
       const yaml::Entry* rack = racks.FindEntry(addition_.rack);
       if (rack == nullptr) continue;
       const yaml::Node* nodes = rack->value.Find("nodes");
@@ -253,7 +253,7 @@ absl::StatusOr<std::vector<std::string>> NodesOf(const Files& files) {
   ASSIGN_OR_RETURN(const Texts texts, ParseAll(files));
   std::vector<std::string> nodes;
   for (const YamlText& text : texts) {
-    for (const yaml::Entry& entry : Section(text, "nodes").entries()) {
+    for (const yaml::Entry& entry : SectionOf(text, "nodes").entries()) {
       const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(entry.key);
       if (!names.ok()) return text.document().Error(entry.key_mark, names.status().message());
       nodes.insert(nodes.end(), names->begin(), names->end());
