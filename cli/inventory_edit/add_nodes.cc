@@ -150,8 +150,7 @@ class Adding {
       const auto found = addresses.find(name);
       if (found == addresses.end())
         return like.text->document().Error(
-            *written, absl::StrCat(addition_.like, " has a ", key, ", so ", name,
-                                   " needs one: pass ", option));
+            *written, absl::StrCat(name, " needs its own ", key, ": pass ", option));
       added.push_back(found->second);
     }
     const absl::StatusOr<std::string> list =

@@ -25,9 +25,9 @@ constexpr struct {
   const char* section;
 } kLists[] = {{"rack", "racks"}, {"group", "groups"}, {"partition", "partitions"}};
 
-// "(none)" and "c[001-003]", as changes show lists.
+// A list as the inventory and its changes show it: "c[001-003]", "(none)" or empty.
 bool ReadNames(absl::string_view text, Names* names) {
-  if (text == "(none)") return true;
+  if (text.empty() || text == "(none)") return true;
   const absl::StatusOr<std::vector<std::string>> expanded = ExpandHostlist(text);
   if (expanded.ok()) names->insert(expanded->begin(), expanded->end());
   return expanded.ok();
