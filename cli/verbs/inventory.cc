@@ -105,8 +105,8 @@ absl::StatusOr<int> ShowInventory(Context& context, bool files) {
 }  // namespace
 
 void AddInventory(CLI::App& app, Context& context) {
-  CLI::App* inventory =
-      app.add_subcommand("inventory", "The machines that should exist: check, diff, apply, show, pull");
+  CLI::App* inventory = app.add_subcommand(
+      "inventory", "The machines that should exist: check, diff, apply, show, pull");
   inventory->require_subcommand(1);
   const struct {
     const char* name;
