@@ -80,7 +80,7 @@ on c001 getent hosts c003 >/dev/null || fail "c001 does not know the name of c00
 step "the same command again"
 written=$(contents)
 rc=0
-show add --yes --verbose || rc=$?
+show add --yes || rc=$?
 expect_equal 0 "$rc" "exit code"
 expect_equal "$written" "$(contents)" "the inventory"
 expect_contains "$SAID" "c003: in the inventory already" "the second time"
