@@ -73,6 +73,11 @@ bool HasNamesTag(const NodeAddOptions& options) {
   return std::find(tags.begin(), tags.end(), kNamesTag) != tags.end();
 }
 
+// Where words for people go: with -o json the output has the events of the runs alone.
+std::ostream& Words(const Context& context) {
+  return context.output == OutputFormat::kTable ? std::cout : std::cerr;
+}
+
 // What is going to happen, for --plan and before the question.
 std::string Describe(const NodeAddOptions& options, const std::vector<std::string>& names,
                      const InventoryAddition& addition, bool with_names) {
@@ -91,7 +96,7 @@ std::string Describe(const NodeAddOptions& options, const std::vector<std::strin
     steps.push_back(absl::StrCat("write ", options.inventory_path(), " and apply it"));
   steps.push_back(
       absl::StrCat("install the agent on ", nodes, " over ssh, where it has not joined"));
-  if (with_names) steps.push_back(absl::StrCat("tell the other workers the names of all nodes"));
+  if (with_names) steps.push_back("tell the other workers the names of all nodes");
   steps.push_back(
       absl::StrCat("apply ", options.playbook_path(), " to ", LimitOf(names),
                    options.skip_validation ? "" : "; it ends with what validates them"));
@@ -139,7 +144,7 @@ absl::StatusOr<int> TellNames(Context& context, Connection& connection,
   for (const v1::Node& node : response.nodes())
     if (node.connected() && names.count(node.name()) == 0) others.push_back(node.name());
   if (others.empty()) return kExitClean;
-  std::cout << "\n== the names of all nodes, on " << FoldHostlist(others) << std::endl;
+  Words(context) << "\n== the names of all nodes, on " << FoldHostlist(others) << std::endl;
   return RunPlaybook(context, connection, options, FoldHostlist(others), kNamesTag);
 }
 
@@ -164,7 +169,7 @@ absl::StatusOr<int> NodeAdd(Context& context, const NodeAddOptions& options) {
   ASSIGN_OR_RETURN(const InventoryAddition addition,
                    PrepareAddition(*connection, options.inventory_path(), wanted));
   const bool with_names = HasNamesTag(options);
-  std::cout << Describe(options, names, addition, with_names) << std::flush;
+  Words(context) << Describe(options, names, addition, with_names) << std::flush;
   if (options.plan) return kExitClean;
   if (!options.yes)
     RETURN_IF_ERROR(AskOrRefuse(absl::StrCat("Add ", Counted(names.size(), "node"), ", ",
@@ -175,7 +180,7 @@ absl::StatusOr<int> NodeAdd(Context& context, const NodeAddOptions& options) {
   if (!addition.changes.empty()) {
     ASSIGN_OR_RETURN(const uint64_t revision,
                      CarryOutAddition(*connection, options.inventory_path(), addition));
-    std::cout << "inventory is at revision " << revision << std::endl;
+    Words(context) << "inventory is at revision " << revision << std::endl;
   }
   BootstrapOptions bootstrap = options.bootstrap;
   bootstrap.nodes = FoldHostlist(names);
@@ -188,14 +193,14 @@ absl::StatusOr<int> NodeAdd(Context& context, const NodeAddOptions& options) {
       std::cerr << "not all of the other workers know the new names yet; the next `muster apply "
                 << options.playbook_path() << "` tells them\n";
   }
-  std::cout << "\n== " << options.playbook_path() << " on " << LimitOf(names) << std::endl;
+  Words(context) << "\n== " << options.playbook_path() << " on " << LimitOf(names) << std::endl;
   ASSIGN_OR_RETURN(const int code,
                    RunPlaybook(context, *connection, options, LimitOf(names), /*tag=*/""));
   if (code == kExitDetached) return code;
   std::set<std::string> seen;
   for (const auto& [node, slurmd] : before.slurmds) seen.insert(node);
   ASSIGN_OR_RETURN(const Bystanders after, LookAtBystanders(*connection, concerned, seen));
-  std::cout << Finally(code, names, before, after) << std::flush;
+  Words(context) << Finally(code, names, before, after) << std::flush;
   return code;
 }
 

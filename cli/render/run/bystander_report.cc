@@ -45,14 +45,14 @@ struct Verdict {
   absl::string_view words;
   bool (*applies)(const Bystanders::Slurmd& before, const Bystanders::Slurmd& after);
 };
-// The first that applies. slurmd of 23.11 and later replaces its own process when it gets a new
-// configuration; its unit goes on.
+// The first that applies. slurmd of 24.11 replaces its own process when it gets a new
+// configuration; the start of its unit stays the same.
 const Verdict kVerdicts[] = {
     {"not restarted",
      [](const auto& before, const auto& after) {
        return before.pid == after.pid && before.invocation == after.invocation;
      }},
-    {"not restarted; it took the new configuration by a process of its own making",
+    {"not restarted; it replaced its own process to take the new configuration",
      [](const auto& before, const auto& after) {
        return !before.invocation.empty() && before.invocation == after.invocation;
      }},
