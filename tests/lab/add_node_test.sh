@@ -1,6 +1,7 @@
 #!/bin/bash
-# A node into a running cluster by one command: from a bare machine that no inventory names to one that
-# is idle in Slurm. The job that runs meanwhile goes on, and slurmd of the other nodes is not restarted.
+# A node into a running cluster by one command: from a bare machine that no inventory names, past the gate
+# to one that is idle in Slurm. The job that runs meanwhile goes on, and slurmd of the other nodes is not
+# restarted.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -19,10 +20,24 @@ shepherd_of() { on "$1" pgrep -f "slurmstepd.*[[]$2[.]batch[]]|slurmstepd: [[]$2
 is_running() { [[ $(on login1 squeue -h -j "$1" -o %T) == RUNNING ]]; }  # JOB
 contents() { (cd "$work/inventory" && sha256sum -- *); }
 
-# The whole lab in one file, then without c003, which stays bare.
 work=$(mktemp -d)
+mkdir "$work/site"
+cp -r playbooks "$work/site/"
+# What can be told in seconds.
+cat >"$work/site/playbooks/suites/acceptance.yaml" <<'YAML'
+name: acceptance
+description: What a node of the lab can tell in seconds
+admits: true
+stages:
+  - name: look
+    checks:
+      - {check: file-systems, time_limit: 30s, with: {paths: /}}
+      - {check: slurm-node, time_limit: 1m}
+YAML
+
+# The lab without c003, which stays bare.
 if [[ $suite == bookworm ]]; then kind=(--prepared); else kind=(); fi
-start_cluster 3 "$suite" "${kind[@]}"
+GATE=on start_cluster 3 "$suite" "${kind[@]}"
 mkdir "$work/inventory"
 address=$(sed -n 's/^  c003: {role: compute, address: \(.*\)}/\1/p' "$(lab_folder)/inventory/cluster.yaml")
 [[ -n $address ]] || fail "the lab's inventory has no c003"
@@ -37,7 +52,8 @@ partitions:
 YAML
 muster inventory apply --yes "$work/inventory" >/dev/null
 join 'login1,c[001-002]'
-apply playbooks/site.yaml >"$work/apply.log" || cat "$work/apply.log"
+apply_and_validate "$work/site/playbooks/site.yaml" >"$work/apply.log"
+[[ $APPLY_RC == 0 ]] || cat "$work/apply.log"
 expect_applied 0 "rollout"
 wait_for 30 "c001 and c002 idle" nodes_idle c001 c002
 
@@ -45,7 +61,7 @@ job=$(on login1 sbatch --parsable --chdir=/ --output=/dev/null --mem=50 -w c001 
 wait_for 20 "job $job runs" is_running "$job"
 shepherd=$(shepherd_of c001 "$job")
 before=$(slurmd_of c001; slurmd_of c002)
-add() { muster node add c003 --like c002 --address "$address" --inventory "$work/inventory" --skip-validation "$@"; }
+add() { muster node add c003 --like c002 --address "$address" --site "$work/site" --inventory "$work/inventory" "$@"; }
 
 step "a plan changes nothing"
 written=$(contents)
@@ -66,6 +82,7 @@ rc=0
 show add --yes || rc=$?
 expect_equal 0 "$rc" "exit code"
 expect_contains "$SAID" "running job $job: still running" "the proof"
+expect_contains "$(muster node show c003)" "in service" "c003"
 expect_contains "$SAID" "slurmd of c[001-002]: not restarted" "the proof"
 # A part of c001 is taken.
 wait_for 20 "c003 idle" nodes_idle c002 c003
