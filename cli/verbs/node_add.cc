@@ -44,8 +44,11 @@ struct NodeAddOptions {
   std::vector<std::string> extra_vars;
   bool over_ssh = true, plan = false, yes = false, skip_validation = false, verbose = false;
 
-  std::string inventory_path() const { return (fs::path(site) / inventory).string(); }
-  std::string playbook_path() const { return (fs::path(site) / playbook).string(); }
+  std::string inventory_path() const { return InSite(inventory); }
+  std::string playbook_path() const { return InSite(playbook); }
+  std::string InSite(const std::string& path) const {
+    return (fs::path(site) / path).lexically_normal().string();
+  }
 };
 
 absl::StatusOr<NodeAddition> AdditionOf(const NodeAddOptions& options) {
