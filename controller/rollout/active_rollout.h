@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "controller/rollout/limits.h"
 #include "controller/rollout/node_step.h"
 #include "controller/rollout/rollout_feed.h"
@@ -27,6 +29,8 @@ struct ActiveRollout {
   std::vector<Place> places;  // of the nodes, in the same order
   uint64_t last_sequence = 0;
   std::shared_ptr<RolloutFeed> feed;
+  // When to try again to begin a run or a validation that other work was in the way of, by node.
+  std::map<size_t, absl::Time> retry_at;
 
   v1::RolloutState state() const { return static_cast<v1::RolloutState>(record.state); }
   v1::RolloutStep step(size_t node) const { return static_cast<v1::RolloutStep>(nodes[node].step); }

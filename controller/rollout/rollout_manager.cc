@@ -397,7 +397,11 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
     const bool needs_run = step == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty();
     const bool needs_suite = step == v1::ROLLOUT_STEP_VALIDATING && node.validation_id.empty() &&
                              !rollout.request.suite().empty();
-    if (needs_run || needs_suite) openings.push_back({rollout.record.rollout_id, i, step});
+    if (!needs_run && !needs_suite) continue;
+    const auto retry = rollout.retry_at.find(i);
+    const bool is_due = retry == rollout.retry_at.end() || retry->second <= now ||
+                        retry->second - now > kRetryInterval;  // the clock was set back
+    if (is_due) openings.push_back({rollout.record.rollout_id, i, step});
   }
   return absl::OkStatus();
 }
@@ -494,7 +498,9 @@ void RolloutManager::Begin(const Opening& opening) {
 void RolloutManager::Note(const Opening& opening, absl::string_view message) {
   absl::MutexLock lock(&mutex_);
   ActiveRollout* rollout = Find(opening.rollout_id);
-  if (rollout == nullptr || rollout->nodes[opening.node].message == message) return;
+  if (rollout == nullptr) return;
+  rollout->retry_at[opening.node] = with_.clock.Now() + kRetryInterval;
+  if (rollout->nodes[opening.node].message == message) return;
   NodeMove move;
   move.node = opening.node;
   move.message = std::string(message);

@@ -34,6 +34,8 @@ class RolloutManager {
   static constexpr absl::Duration kIdleInterval = absl::Seconds(5);
   // Between two looks at Slurm: the first for a thousand nodes, and so much more for each thousand.
   static constexpr absl::Duration kSlurmInterval = absl::Seconds(1);
+  // Until a run or validation that other work is in the way of is tried again.
+  static constexpr absl::Duration kRetryInterval = absl::Seconds(1);
   // Runs and validations that are begun in one look; each takes up to some seconds.
   static constexpr int kStartsAtOnce = 8;
 
@@ -95,7 +97,7 @@ class RolloutManager {
   absl::StatusOr<std::string> CreateWayBack(const ActiveRollout& rollout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin(const Opening& opening);
-  // What the node waits for, if that is news.
+  // Stores what the node waits for, if that is news; it is tried again after kRetryInterval.
   void Note(const Opening& opening, absl::string_view message);
 
   const RolloutCollaborators with_;
