@@ -1,10 +1,12 @@
 #!/bin/bash
 # A cluster with one slurmctld gets a backup while a job runs: its state is not left behind, the backup
 # takes over from a primary that is silent, and gives back. The job runs through all of it.
+# Usage: [SUITE=bookworm|trixie] failover_test.sh
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
 
+readonly suite=${SUITE:-bookworm}
 work=$(mktemp -d)
 clean() { rm -rf "$work"; }
 
@@ -46,7 +48,8 @@ groups:
   everything:
     nodes: "login[1-2],c001"
     vars:
-      slurm_takeover_seconds: 10
+      slurm_takeover_seconds: 5
+      slurm_extra_config: [SchedulerParameters=bf_interval=3]
 YAML
   muster inventory apply "$work/inventory" >/dev/null
 }
@@ -55,7 +58,8 @@ submit() { lab exec "$1" sbatch --parsable --chdir=/ --mem=10 --output=/dev/null
 state_of() { lab exec "$1" scontrol --oneliner show job "$2" </dev/null | sed -n 's/.* JobState=\([A-Z]*\).*/\1/p'; }  # NODE JOB
 is_state() { [[ $(state_of "$1" "$2") == "$3" ]]; }  # NODE JOB STATE
 
-start_cluster 1 bookworm --prepared --login 2
+if [[ $suite == bookworm ]]; then kind=(--prepared); else kind=(); fi
+start_cluster 1 "$suite" "${kind[@]}" --login 2
 mkdir "$work/shared"
 for node in login1 login2; do share_folder "$node"; done
 use_inventory </dev/null
@@ -89,21 +93,19 @@ lab exec login1 systemctl stop slurmctld
 wait_for 60 "squeue, by the backup" is_state login2 "$job" RUNNING
 expect_equal RUNNING "$(state_of login1 "$job")" "the job, asked from the primary's node"
 second=$(submit login1 true)
-wait_for 30 "job $second, by the backup" is_state login2 "$second" COMPLETED
+# At the scheduler's next turn, once slurmd has found the one that leads.
+wait_for 60 "job $second, by the backup" is_state login2 "$second" COMPLETED
 
 step "the primary is back: it leads again"
-lab exec login1 systemctl start slurmctld
-wait_for 30 "the backup waits again" lab exec login2 sh -c 'scontrol ping | grep -q "primary.*login1.*UP"'
-lab exec login2 systemctl stop slurmctld
-wait_for 20 "squeue, by the primary" is_state login2 "$job" RUNNING
+lab exec login1 sh -c ': >/var/log/slurm/slurmctld.log; systemctl start slurmctld'
+wait_for 30 "the primary leads" lab exec login1 grep -q "Running as primary controller" /var/log/slurm/slurmctld.log
+wait_for 30 "squeue, by the primary" is_state login2 "$job" RUNNING
 expect_equal COMPLETED "$(state_of login1 "$second")" "what the backup has done"
 third=$(submit login2 true)
-wait_for 30 "job $third, by the primary" is_state login1 "$third" COMPLETED
+wait_for 60 "job $third, by the primary" is_state login1 "$third" COMPLETED
 expect_equal RUNNING "$(state_of login1 "$job")" "the job"
 
-step "an apply brings the backup back, and no more"
-apply playbooks/site.yaml --detailed-exitcode
-expect_applied 2 "a backup that was stopped"
 expect_equal active "$(lab exec login2 systemctl is-active slurmctld)" "the backup"
-expect_equal RUNNING "$(state_of login1 "$job")" "the job at the end"
+apply playbooks/site.yaml --detailed-exitcode >"$work/apply.log" || cat "$work/apply.log"
+expect_applied 0 "an apply afterwards"
 echo PASSED
