@@ -1,6 +1,6 @@
 #!/bin/bash
 # What stands around Slurm: the packet filter of a node with two networks, metrics and alerts, users'
-# software, the cache of packages, and who may log in where.
+# software, the cache of packages, logs in one place, and who may log in where.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -43,6 +43,10 @@ log_in() {  # [USER@]NODE CMD…
 is_kept_out() { ! log_in "$1" true 2>/dev/null; }  # USER@NODE
 answer() { "$@" curl -s --max-time 10 --noproxy '*' -o /dev/null -w '%{http_code}' "http://$login1:3142/" || true; }  # FROM…
 
+# A line of a node, in the file that the log host keeps of it.
+log_line() { lab exec "$1" logger -t lab-log "$2"; }  # NODE TEXT
+has_line() { lab exec login1 grep -q " $1 lab-log: $2\$" "/var/log/nodes/$1.log"; }  # NODE TEXT
+
 start_cluster 1 bookworm --prepared --gpus 2
 mkdir "$work"/{grafana,inventory}
 tests/testdata/lab/grafana/make_repository.sh "$work/grafana"
@@ -75,6 +79,7 @@ groups:
       module_paths: [/apps/modulefiles]
       cluster_interface: host0
       package_cache_host: login1
+      log_host: login1
 YAML
 cat >>"$work/inventory/services.yaml" <<YAML
   people:
@@ -174,6 +179,34 @@ expect_contains "$(lab exec login1 find /var/cache/apt-cacher-ng -name 'hello_*.
 expect_equal 000 "$(answer env)" "the cache's answer to a machine that is no node"
 expect_equal 403 "$(lab exec c001 curl -s --max-time 10 -o /dev/null -w '%{http_connect}' \
   -x "http://$login1:3142" https://example.com/ || true)" "a tunnel through the cache to anywhere"
+
+step "what a node logs is on the log host, also after that was down"
+log_line c001 "before it"
+log_line login1 "its own"
+wait_for 15 "a line of the worker" has_line c001 "before it"
+wait_for 5 "a line of the log host itself" has_line login1 "its own"
+lab exec login1 systemctl stop rsyslog.service syslog.socket
+log_line c001 "while it is down"
+lab exec login1 systemctl start rsyslog
+wait_for 30 "a line of while it was down" has_line c001 "while it is down"
+lab exec login1 systemctl stop rsyslog.service syslog.socket
+for text in "being sent" "in the queue"; do log_line c001 "$text"; sleep 0.5; done
+lab exec c001 systemctl restart rsyslog
+log_line c001 "after a restart here"
+lab exec login1 systemctl start rsyslog
+for text in "in the queue" "after a restart here"; do
+  wait_for 30 "the line '$text'" has_line c001 "$text"
+done
+# A name in a message is nobody's proof.
+lab exec c001 bash -c 'printf "<13>Jan  1 00:00:00 login1 lab-log: in the name of another\n" >/dev/tcp/login1/601'
+wait_for 10 "a line in another's name, in the sender's file" has_line c001 "in the name of another"
+! has_line login1 "in the name of another" || fail "a worker writes in another's name"
+! connects outside -- 192.0.2.1 601 || fail "the log host listens outside"
+lab exec login1 bash -c 'yes "a line of a node that is in trouble" | head -c 70000000 >>/var/log/nodes/c001.log'
+lab exec login1 systemctl start muster-node-logs.service
+lab exec login1 test -e /var/log/nodes/c001.log.1 || fail "a large file is not set aside"
+log_line c001 "into a new file"
+wait_for 10 "a line in the new file" has_line c001 "into a new file"
 
 step "sessions have their limits, and sshd its settings"
 expect_equal 4321 "$(log_in boss@c001 'ulimit -Hu')" "processes of a session"

@@ -1,0 +1,123 @@
+// The roles that tie nodes to each other, on Debian, Ubuntu and Enterprise Linux: log_forwarding.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/unit/playbooks/roles_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
+
+constexpr char kServices[] = R"(
+- play: p
+  hosts: all
+  roles: [log_forwarding]
+)";
+
+constexpr char kForward[] = "/etc/rsyslog.d/00-muster-forward.conf";
+constexpr char kReceive[] = "/etc/rsyslog.d/00-muster-receive.conf";
+
+class NodeServicesTest : public RolesFixture {
+ protected:
+  NodeServicesTest() : RolesFixture(kServices, {"log_forwarding"}) {}
+};
+
+TEST_F(NodeServicesTest, WithoutALogHostNothingIsThere) {
+  for (const char* node : {"login1", "c001"}) {
+    for (const char* path : {kForward, kReceive, "/etc/systemd/system/muster-node-logs.timer"})
+      EXPECT_EQ(File(node, path).state(), v1::PRESENCE_ABSENT) << path;
+    EXPECT_FALSE(Step(node, "rsyslog").skip_reason().empty());
+    EXPECT_EQ(Step(node, "no logs are set aside").unit().state(), v1::UNIT_STATE_STOPPED);
+  }
+}
+
+TEST_F(NodeServicesTest, NodesSendToTheLogHostAndNeverWaitForIt) {
+  Set(R"({"log_host": "login1", "log_selector": "*.info", "log_queue_size": "1g"})");
+  for (const char* node : {"login2", "c001"}) {
+    EXPECT_THAT(File(node, kForward).content(),
+                AllOf(HasSubstr("\nif prifilt(\"*.info\") then {\n"),
+                      HasSubstr(" target=\"10.0.0.1\" port=\"601\"\n"),
+                      HasSubstr(" queue.maxDiskSpace=\"1g\""), HasSubstr("timeoutEnqueue=\"0\"")));
+    EXPECT_EQ(File(node, kReceive).state(), v1::PRESENCE_ABSENT);
+  }
+  EXPECT_THAT(File("c001", kForward).validate(), ElementsAre("rsyslogd", "-N1", "-f", "%s"));
+  EXPECT_EQ(File("login1", kForward).state(), v1::PRESENCE_ABSENT);
+}
+
+TEST_F(NodeServicesTest, TheLogHostKnowsNodesByTheirAddressesAlone) {
+  Set(R"({"log_host": "login1", "log_files_kept": 7})");
+  EXPECT_THAT(File("login1", kReceive).content(),
+              AllOf(HasSubstr("\n$AllowedSender TCP, [2001:db8::2]\n"),
+                    HasSubstr("\n$AllowedSender TCP, 10.0.0.11\n"),
+                    Not(HasSubstr("$AllowedSender TCP, 10.0.0.1\n")),
+                    HasSubstr("\ninput(type=\"imtcp\" address=\"10.0.0.1\" port=\"601\""),
+                    HasSubstr("\n  set $.node = \"login1\";\n")));
+  const auto names =
+      nlohmann::json::parse(File("login1", "/etc/rsyslog.d/muster-nodes.json").content());
+  EXPECT_EQ(names["nomatch"], "");
+  EXPECT_EQ(names["table"], nlohmann::json::parse(R"([
+      {"index": "2001:db8::2", "value": "login2"}, {"index": "10.0.0.11", "value": "c001"}])"));
+  EXPECT_THAT(File("login1", "/etc/muster-node/node-logs.logrotate").content(),
+              AllOf(HasSubstr("\n/var/log/nodes/*.log {\n"), HasSubstr("\n  maxsize 64M\n"),
+                    HasSubstr("\n  rotate 7\n")));
+
+  Set(R"({"log_host": "login2"})");
+  EXPECT_THAT(File("login2", kReceive).content(), HasSubstr(" address=\"2001:db8::2\" "));
+  EXPECT_EQ(File("login1", kReceive).state(), v1::PRESENCE_ABSENT);
+}
+
+TEST_F(NodeServicesTest, LogsBelongToWhomRsyslogRunsAs) {
+  const struct {
+    const char *os, *version, *owner, *group;
+  } kCases[] = {{"debian", "12", "root", "adm"},
+                {"debian", "13", "root", "adm"},
+                {"ubuntu", "22.04", "syslog", "adm"},
+                {"ubuntu", "24.04", "syslog", "adm"},
+                {"rocky", "9.4", "root", "root"}};
+  Set(R"({"log_host": "login1"})");
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version));
+    GiveOs(c.os, c.version);
+    const v1::DirectoryResource folder = Step("login1", "folder of the nodes' logs").directory();
+    EXPECT_EQ(folder.owner(), c.owner);
+    EXPECT_EQ(folder.group(), c.group);
+    EXPECT_EQ(folder.mode(), 0750u);
+  }
+}
+
+TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
+  const struct {
+    const char *what, *variables;
+  } kCases[] = {
+      {"logs on a worker", R"({"log_host": "c001"})"},
+      {"a port that is none", R"({"log_port": 70000})"},
+      {"a selector that is none", R"({"log_selector": "*.info\") then stop"})"},
+      {"a size that is none", R"({"log_queue_size": "much"})"},
+      {"no file", R"({"log_files_kept": 0})"},
+      {"a folder with a pattern", R"({"log_directory": "/var/log/*"})"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.what);
+    options_.extra_vars = {};
+    Set(R"({"log_host": "login1"})");
+    Set(c.variables);
+    EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
+  options_.extra_vars = {};
+  Set(R"({"log_host": "login1"})");
+  UseInventory(
+      "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, c001: {role: compute}}\n");
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+}  // namespace
+}  // namespace muster::controller
