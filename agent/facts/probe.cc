@@ -4,10 +4,17 @@ namespace muster::agent {
 
 const std::vector<Probe>& AllProbes() {
   static const std::vector<Probe> kProbes = {
-      {"os", ProbeOs},         {"cpu", ProbeCpu},     {"memory", ProbeMemory},
-      {"disks", ProbeDisks},   {"nics", ProbeNics},   {"pci_devices", ProbePci},
-      {"gpus", ProbeGpus},     {"slurm", ProbeSlurm}, {"mounts", ProbeMounts},
+      {"os", ProbeOs},
+      {"cpu", ProbeCpu},
+      {"memory", ProbeMemory},
+      {"disks", ProbeDisks},
+      {"nics", ProbeNics},
+      {"pci_devices", ProbePci},
+      {"gpus", ProbeGpus},
+      {"slurm", ProbeSlurm},
+      {"mounts", ProbeMounts},
       {"cgroup", ProbeCgroup},
+      {"ssh_host_keys", ProbeSshHostKeys},
   };
   return kProbes;
 }

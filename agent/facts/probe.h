@@ -50,5 +50,6 @@ absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeMounts(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeCgroup(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeSshHostKeys(const ProbeContext& context, v1::Facts& facts);
 
 }  // namespace muster::agent

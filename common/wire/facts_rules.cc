@@ -26,6 +26,7 @@ constexpr FieldRule kFactsRules[] = {
     Any("Facts.slurm"),
     List(2048, Any("Facts.mounts")),
     Any("Facts.cgroup"),
+    List(8, Any("Facts.ssh_host_keys")),
 
     Text("UnknownFact.probe", Letters::kName, 64),
     Text("UnknownFact.reason", Letters::kLine, 1024),
@@ -100,6 +101,10 @@ constexpr FieldRule kFactsRules[] = {
     Number("CgroupFacts.version", 0, 2),
     List(64, Text("CgroupFacts.controllers", Letters::kWord, 64)),
     Any("CgroupFacts.usable_by_slurm"),
+
+    // Parts of a line in other nodes' known_hosts. RSA with 16384 bits has 2764.
+    Required(Text("SshHostKey.type", Letters::kWord, 32)),
+    Required(Text("SshHostKey.key", Letters::kBase64, 3072)),
 };
 
 }  // namespace

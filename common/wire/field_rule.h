@@ -23,6 +23,7 @@ enum class Letters {
   kColons,   // MAC and PCI addresses
   kType,     // of a gres in Slurm
   kDevice,   // a path below /dev
+  kBase64,
 };
 
 // A row of the table. An empty text means unknown, and is allowed unless it is required; an absent

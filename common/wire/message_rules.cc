@@ -30,7 +30,7 @@ struct Alphabet {
 constexpr Alphabet kAlphabets[] = {
     {Letters::kId, "._-/"},  {Letters::kWord, "._-+:~"}, {Letters::kName, "._-+:@!"},
     {Letters::kHost, "._-"}, {Letters::kAddress, ".:/"}, {Letters::kColons, ".:"},
-    {Letters::kType, "_.-"}, {Letters::kDevice, "/._-"},
+    {Letters::kType, "_.-"}, {Letters::kDevice, "/._-"}, {Letters::kBase64, "+/="},
 };
 
 const Alphabet* AlphabetOf(Letters letters) {

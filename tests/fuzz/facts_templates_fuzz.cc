@@ -37,6 +37,9 @@ constexpr char kHostile[] = "c002";
 v1::Facts HonestFacts(int gpus, bool cgroups) {
   v1::Facts facts = testing::HealthyNode(gpus);
   facts.mutable_cgroup()->set_usable_by_slurm(cgroups);
+  v1::SshHostKey& key = *facts.add_ssh_host_keys();
+  key.set_type("ssh-ed25519");
+  key.set_key("AAAAC3NzaC1lZDI1NTE5AAAAIDg/unZORGmxy62IvYCumurDcGb1Vn1BZYoEWFdgUWhb");
   return facts;
 }
 
@@ -62,7 +65,8 @@ class Site {
     playbook_ = LoadPlaybook(files, "playbooks/site.yaml").value();
     inventory_ = ParseInventory({{"cluster.yaml",
                                   "cluster: test\nnodes:\n  login1: {role: login, address: "
-                                  "10.0.0.1}\n  \"c[001-002]\": {role: compute}\n"}})
+                                  "10.0.0.1}\n  \"c[001-002]\": {role: compute}\n"
+                                  "vars: {ssh_known_hosts: true}\n"}})
                      .value();
     for (const int gpus : {0, 2}) {
       for (const bool cgroups : {false, true}) {
@@ -99,6 +103,9 @@ class Site {
         "File=/dev/[A-Za-z0-9_./-]+");
     static const std::regex kWait(
         "ExecStartPre=/usr/local/lib/muster/wait-for-gpus( /dev/[A-Za-z0-9_./-]+)+");
+    static const std::regex kHostKey(
+        "c002 (ssh-ed25519|ecdsa-sha2-nistp256|ssh-rsa) [A-Za-z0-9+/=]+");
+    if (path == "/etc/ssh/ssh_known_hosts") return std::regex_match(line, kHostKey);
     if (path == "/etc/slurm/slurm.conf")
       return std::regex_match(line, kNode) || std::regex_match(line, kPartition);
     if (path == "/etc/systemd/system/slurmd.service.d/muster.conf")

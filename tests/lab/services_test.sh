@@ -1,6 +1,6 @@
 #!/bin/bash
 # What stands around Slurm: the packet filter of a node with two networks, metrics and alerts, users'
-# software, the cache of packages, logs in one place, and who may log in where.
+# software, the cache of packages, logs in one place, host keys, and who may log in where.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -47,6 +47,12 @@ answer() { "$@" curl -s --max-time 10 --noproxy '*' -o /dev/null -w '%{http_code
 log_line() { lab exec "$1" logger -t lab-log "$2"; }  # NODE TEXT
 has_line() { lab exec login1 grep -q " $1 lab-log: $2\$" "/var/log/nodes/$1.log"; }  # NODE TEXT
 
+# From node to node, as a user who has never been anywhere.
+strictly() {  # FROM TO
+  lab exec "$1" ssh -n -i /root/between -o BatchMode=yes -o StrictHostKeyChecking=yes \
+    -o UserKnownHostsFile=/dev/null -o ConnectTimeout=5 "$2" true
+}
+
 start_cluster 1 bookworm --prepared --gpus 2
 mkdir "$work"/{grafana,inventory}
 tests/testdata/lab/grafana/make_repository.sh "$work/grafana"
@@ -80,6 +86,7 @@ groups:
       cluster_interface: host0
       package_cache_host: login1
       log_host: login1
+      ssh_known_hosts: true
 YAML
 cat >>"$work/inventory/services.yaml" <<YAML
   people:
@@ -208,6 +215,21 @@ lab exec login1 test -e /var/log/nodes/c001.log.1 || fail "a large file is not s
 log_line c001 "into a new file"
 wait_for 10 "a line in the new file" has_line c001 "into a new file"
 
+step "nodes know each other's host keys"
+lab exec login1 ssh-keygen -q -t ed25519 -N '' -f /root/between
+lab exec login1 cat /root/between | lab exec c001 install -m 600 /dev/stdin /root/between
+key=$(lab exec login1 cat /root/between.pub)
+for node in login1 c001; do
+  # shellcheck disable=SC2016
+  lab exec "$node" sh -c 'echo "$1" >>/root/.ssh/authorized_keys' - "$key"
+done
+strictly login1 c001 || fail "login1 does not know c001"
+strictly c001 login1 || fail "c001 does not know login1"
+strictly c001 c001 || fail "c001 does not know itself"
+strictly c001 "$login1" || fail "c001 does not know login1's address"
+lab exec c001 sed -i 's/^c001,/unknown,/' /etc/ssh/ssh_known_hosts
+! strictly c001 c001 2>/dev/null || fail "a host key is taken on trust"
+
 step "sessions have their limits, and sshd its settings"
 expect_equal 4321 "$(log_in boss@c001 'ulimit -Hu')" "processes of a session"
 expect_contains "$(lab exec c001 sshd -T)" "passwordauthentication no" "sshd's settings"
@@ -252,6 +274,7 @@ expect_applied 3 "a refused configuration of sssd"
 expect_contains "$APPLY_OUTPUT" "'ldap_pagesize' is not allowed" "what is wrong with it"
 apply playbooks/site.yaml --limit c001
 expect_applied 0 "the configuration of before"
+strictly c001 c001 || fail "the list of host keys is not mended"
 
 step "without the question for jobs everybody comes in, and nothing of it is left"
 sed -i 's/login_needs_job: true/login_needs_job: false/' "$work/inventory/services.yaml"

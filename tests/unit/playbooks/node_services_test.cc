@@ -1,4 +1,5 @@
-// The roles that tie nodes to each other, on Debian, Ubuntu and Enterprise Linux: log_forwarding.
+// The roles that tie nodes to each other, on Debian, Ubuntu and Enterprise Linux: log_forwarding,
+// ssh_host_keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -20,15 +21,16 @@ using testing::StatusIs;
 constexpr char kServices[] = R"(
 - play: p
   hosts: all
-  roles: [log_forwarding]
+  roles: [log_forwarding, ssh_host_keys]
 )";
 
 constexpr char kForward[] = "/etc/rsyslog.d/00-muster-forward.conf";
 constexpr char kReceive[] = "/etc/rsyslog.d/00-muster-receive.conf";
+constexpr char kKnownHosts[] = "/etc/ssh/ssh_known_hosts";
 
 class NodeServicesTest : public RolesFixture {
  protected:
-  NodeServicesTest() : RolesFixture(kServices, {"log_forwarding"}) {}
+  NodeServicesTest() : RolesFixture(kServices, {"log_forwarding", "ssh_host_keys"}) {}
 };
 
 TEST_F(NodeServicesTest, WithoutALogHostNothingIsThere) {
@@ -94,6 +96,26 @@ TEST_F(NodeServicesTest, LogsBelongToWhomRsyslogRunsAs) {
   }
 }
 
+TEST_F(NodeServicesTest, HostKeysAreWrittenWhereTheSiteAsksForThem) {
+  facts_["c001"]["ssh_host_keys"] = nlohmann::ordered_json::parse(
+      R"([{"type": "ssh-dss", "key": "DDDD"}, {"type": "ssh-rsa", "key": "AAAA"},
+          {"type": "ssh-ed25519", "key": "BBBB="}])");
+  EXPECT_EQ(File("login1", kKnownHosts).content(), "");
+  EXPECT_FALSE(Step("login1", "host keys of the nodes").skip_reason().empty());
+
+  Set(R"({"ssh_known_hosts": true, "base_domain": "x.example",
+          "ssh_extra_known_hosts": "nas,10.0.0.9 ssh-ed25519 CCCC"})");
+  facts_["login2"].erase("ssh_host_keys");
+  facts_.erase("login1");  // it has not reported any facts
+  EXPECT_EQ(File("c001", kKnownHosts).content(),
+            "# Written by Muster from the inventory and what the nodes say of their own keys; "
+            "changes made here are lost.\n"
+            "c001,c001.x.example,10.0.0.11 ssh-ed25519 BBBB=\n"
+            "c001,c001.x.example,10.0.0.11 ssh-rsa AAAA\n"
+            "nas,10.0.0.9 ssh-ed25519 CCCC\n");
+  EXPECT_FALSE(Step("c001", "no host keys of the nodes").skip_reason().empty());
+}
+
 TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *variables;
@@ -104,6 +126,9 @@ TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
       {"a size that is none", R"({"log_queue_size": "much"})"},
       {"no file", R"({"log_files_kept": 0})"},
       {"a folder with a pattern", R"({"log_directory": "/var/log/*"})"},
+      {"a type of key that is none", R"({"ssh_known_hosts": true, "ssh_host_key_types": ["rsa"]})"},
+      {"a key without names",
+       R"({"ssh_known_hosts": true, "ssh_extra_known_hosts": ["ssh-rsa AAAA"]})"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.what);

@@ -150,6 +150,30 @@ TEST_F(Probes, CgroupVersion1ListsMountedControllers) {
   EXPECT_THAT(facts_.cgroup().controllers(), ElementsAre("cpuset", "memory"));
 }
 
+TEST_F(Probes, SshHostKeysByType) {
+  const std::string ed25519 =
+      "AAAAC3NzaC1lZDI1NTE5AAAAIDg/unZORGmxy62IvYCumurDcGb1Vn1BZYoEWFdgUWhb";
+  const std::string ecdsa =
+      "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBF996KWqopy/vynyLALG37i/"
+      "Ngsd4uo8PxM5FyzVn6bXJdsDLcjVS8P6PljMBSJG6Y8nQba6kFmCsaZ8o9WOhkg=";
+  ASSERT_OK(ProbeSshHostKeys(context_, facts_));  // no ssh server
+  EXPECT_EQ(facts_.ssh_host_keys_size(), 0);
+
+  Write("/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 " + ed25519 + " root@c001\n");
+  Write("/etc/ssh/ssh_host_ecdsa_key.pub", "ecdsa-sha2-nistp256 " + ecdsa + " \n");
+  Write("/etc/ssh/ssh_host_ed25519_key", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+  ASSERT_OK(ProbeSshHostKeys(context_, facts_));
+  ASSERT_EQ(facts_.ssh_host_keys_size(), 2);
+  EXPECT_EQ(facts_.ssh_host_keys(0).type(), "ecdsa-sha2-nistp256");
+  EXPECT_EQ(facts_.ssh_host_keys(0).key(), ecdsa);
+  EXPECT_EQ(facts_.ssh_host_keys(1).type(), "ssh-ed25519");
+  EXPECT_EQ(facts_.ssh_host_keys(1).key(), ed25519);
+
+  // A key that calls itself something else than its line does.
+  Write("/etc/ssh/ssh_host_rsa_key.pub", "ssh-rsa " + ed25519 + "\n");
+  EXPECT_THAT(ProbeSshHostKeys(context_, facts_), StatusIs(absl::StatusCode::kDataLoss, Said()));
+}
+
 TEST(Cpu, CountsThisMachineAsTheKernelDoes) {
   v1::Facts facts;
   ASSERT_OK(ProbeCpu({}, facts));

@@ -101,6 +101,9 @@ v1::Facts HonestFacts() {
   mount.set_options(absl::StrCat("rw,relatime,lowerdir=", std::string(4000, 'l')));
   facts.mutable_cgroup()->set_version(2);
   facts.mutable_cgroup()->add_controllers("cpuset");
+  v1::SshHostKey& key = *facts.add_ssh_host_keys();
+  key.set_type("ecdsa-sha2-nistp256");
+  key.set_key("AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBF996KWqopy/vynyLALG37i/Ng==");
   return facts;
 }
 
@@ -158,6 +161,12 @@ TEST(MessageRulesTest, TheBreachIsNamedByItsFieldAndNotRepeated) {
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_slurm_type("a\nProlog=/tmp/x"); },
        "gpus[0].slurm_type: not only letters, digits and '_.-'"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->clear_slurm_type(); }, "gpus[0].slurm_type: missing"},
+      {[](v1::Facts& f) { f.mutable_ssh_host_keys(0)->set_key("AAAA\nlogin1 ssh-rsa BBBB"); },
+       "ssh_host_keys[0].key: not only letters, digits and '+/='"},
+      {[](v1::Facts& f) { f.mutable_ssh_host_keys(0)->set_type("* ssh-rsa"); },
+       "ssh_host_keys[0].type: not only letters, digits and '._-+:~'"},
+      {[](v1::Facts& f) { f.mutable_ssh_host_keys(0)->clear_key(); },
+       "ssh_host_keys[0].key: missing"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_device_path("/dev/../etc/shadow"); },
        "gpus[0].device_path: not a path below /dev"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_device_path("/dev/"); },
