@@ -1,6 +1,6 @@
 #!/bin/bash
 # What stands around Slurm: the packet filter of a node with two networks, metrics and alerts, users'
-# software, the cache of packages, logs in one place, host keys, and who may log in where.
+# software, the cache of packages, logs in one place, host keys, JupyterHub, and who may log in where.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -53,6 +53,15 @@ strictly() {  # FROM TO
     -o UserKnownHostsFile=/dev/null -o ConnectTimeout=5 "$2" true
 }
 
+# JupyterHub as a browser and as a program sees it; $token is ann's.
+hub() {  # PATH ARGS OF curl…
+  lab exec login1 curl -s --max-time 20 -H "Authorization: token ${token:-}" "http://127.0.0.1:8100$1" "${@:2}"
+}
+hub_code() { hub "$@" -o /dev/null -w '%{http_code}'; }  # PATH ARGS OF curl…
+server_answers() { [[ $(hub_code /user/ann/api/status) == 200 ]]; }
+jobs_of_ann() { lab exec login1 squeue -h -u ann -o '%j %T %A'; }
+no_jobs_of_ann() { [[ -z $(jobs_of_ann) ]]; }
+
 start_cluster 1 bookworm --prepared --gpus 2
 mkdir "$work"/{grafana,inventory}
 tests/testdata/lab/grafana/make_repository.sh "$work/grafana"
@@ -87,6 +96,11 @@ groups:
       package_cache_host: login1
       log_host: login1
       ssh_known_hosts: true
+      jupyterhub_host: login1
+      jupyterhub_listen: 127.0.0.1:8100
+      jupyterhub_proxy_port: 8101
+      jupyterhub_most_gpus: 2
+      jupyterhub_memory: 512M
 YAML
 cat >>"$work/inventory/services.yaml" <<YAML
   people:
@@ -229,6 +243,26 @@ strictly c001 c001 || fail "c001 does not know itself"
 strictly c001 "$login1" || fail "c001 does not know login1's address"
 lab exec c001 sed -i 's/^c001,/unknown,/' /etc/ssh/ssh_known_hosts
 ! strictly c001 c001 2>/dev/null || fail "a host key is taken on trust"
+
+step "a user's server in JupyterHub is a job of that user, and outlives JupyterHub"
+lab exec login1 chpasswd <<<"ann:of-ann"
+wait_for 30 "JupyterHub" hub /hub/api -f
+! connects lab exec c001 -- login1 8100 || fail "JupyterHub takes passwords from other machines"
+expect_contains "$(hub /hub/login -d username=ann -d password=wrong)" "Invalid username or password" "a wrong password"
+expect_equal 302 "$(hub_code /hub/login -d username=ann -d password=of-ann)" "ann's password"
+token=$(hub /hub/api/users/ann/tokens -d '{"auth": {"username": "ann", "password": "of-ann"}}' | read_json 'print(value["token"])')
+hub /hub/api/users/ann/server -f -d '{"gpus": 1}' >/dev/null || fail "ann's server is refused"
+wait_for 60 "ann's server" server_answers
+job=$(jobs_of_ann)
+expect_contains "$job" "muster-jupyter RUNNING" "ann's jobs"
+lab exec c001 pgrep -u ann -f jupyterhub-singleuser >/dev/null || fail "the server does not run as ann on the worker"
+expect_contains "$(lab exec login1 scontrol show job "${job##* }")" "gres:gpu:1" "what the job asked for"
+lab exec login1 systemctl restart jupyterhub
+wait_for 30 "ann's server after a restart of JupyterHub" server_answers
+expect_equal "$job" "$(jobs_of_ann)" "the job after a restart of JupyterHub"
+hub /hub/api/users/ann/server -X DELETE -f >/dev/null || fail "ann cannot stop her server"
+wait_for 60 "ann without a job" no_jobs_of_ann
+expect_equal masked "$(lab exec c001 systemctl is-enabled jupyterhub || true)" "JupyterHub on the worker"
 
 step "sessions have their limits, and sshd its settings"
 expect_equal 4321 "$(log_in boss@c001 'ulimit -Hu')" "processes of a session"

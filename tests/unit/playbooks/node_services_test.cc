@@ -1,5 +1,5 @@
 // The roles that tie nodes to each other, on Debian, Ubuntu and Enterprise Linux: log_forwarding,
-// ssh_host_keys.
+// ssh_host_keys, jupyterhub.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -17,20 +17,25 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::Said;
 using testing::StatusIs;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kServices[] = R"(
 - play: p
   hosts: all
-  roles: [log_forwarding, ssh_host_keys]
+  roles:
+    - log_forwarding
+    - ssh_host_keys
+    - {role: jupyterhub, when: jupyterhub_host != ""}
 )";
 
 constexpr char kForward[] = "/etc/rsyslog.d/00-muster-forward.conf";
 constexpr char kReceive[] = "/etc/rsyslog.d/00-muster-receive.conf";
+constexpr char kHub[] = "/etc/jupyterhub/muster_config.py";
 constexpr char kKnownHosts[] = "/etc/ssh/ssh_known_hosts";
 
 class NodeServicesTest : public RolesFixture {
  protected:
-  NodeServicesTest() : RolesFixture(kServices, {"log_forwarding", "ssh_host_keys"}) {}
+  NodeServicesTest() : RolesFixture(kServices, {"log_forwarding", "ssh_host_keys", "jupyterhub"}) {}
 };
 
 TEST_F(NodeServicesTest, WithoutALogHostNothingIsThere) {
@@ -116,6 +121,46 @@ TEST_F(NodeServicesTest, HostKeysAreWrittenWhereTheSiteAsksForThem) {
   EXPECT_FALSE(Step("c001", "no host keys of the nodes").skip_reason().empty());
 }
 
+TEST_F(NodeServicesTest, JupyterHubIsOnOneLoginNodeAndServersOnWorkers) {
+  EXPECT_THAT(RolesOf("login1"), UnorderedElementsAre("log_forwarding", "ssh_host_keys"));
+  Set(R"({"jupyterhub_host": "login1", "jupyterhub_most_gpus": 4, "jupyterhub_admins": "boss"})");
+  EXPECT_THAT(
+      File("login1", kHub).content(),
+      AllOf(HasSubstr("\nc.JupyterHub.bind_url = \"http://127.0.0.1:8000\"\n"),
+            HasSubstr("\nc.JupyterHub.hub_bind_url = \"http://10.0.0.1:8081\"\n"),
+            HasSubstr("\nc.Authenticator.admin_users = set([\"boss\"])\n"),
+            HasSubstr("\n    c.Authenticator.allow_all = True\n"), Not(HasSubstr("allowed_groups")),
+            Not(HasSubstr("ssl_")), HasSubstr("\nc.SlurmSpawner.most_gpus = 4\n"),
+            HasSubstr("\nc.Spawner.args = [\"jupyterhub-singleuser\"]\n")));
+  EXPECT_EQ(File("login1", kHub).mode(), 0600u);
+  EXPECT_TRUE(Step("c001", "no JupyterHub on workers").unit().masked());
+  EXPECT_THAT(Step("c001", "users' servers").package().names(), ElementsAre("jupyterhub"));
+  EXPECT_EQ(File("c001", kHub).state(), v1::PRESENCE_UNSPECIFIED);
+  EXPECT_EQ(Step("login2", "no JupyterHub").package().state(), v1::PACKAGE_STATE_ABSENT);
+
+  Set(R"({"jupyterhub_host": "login2", "jupyterhub_listen": "[::]:443", "jupyterhub_groups": "people",
+          "jupyterhub_tls_certificate": "/etc/ssl/hub.pem", "jupyterhub_tls_key": "/etc/ssl/hub.key",
+          "jupyterhub_extra_config": "c.Spawner.default_url = '/lab'"})");
+  EXPECT_THAT(File("login2", kHub).content(),
+              AllOf(HasSubstr("\nc.JupyterHub.bind_url = \"https://[::]:443\"\n"),
+                    HasSubstr("\nc.JupyterHub.ssl_key = \"/etc/ssl/hub.key\"\n"),
+                    HasSubstr("\nc.JupyterHub.hub_bind_url = \"http://[2001:db8::2]:8081\"\n"),
+                    HasSubstr("\nc.LocalAuthenticator.allowed_groups = set([\"people\"])\n"),
+                    Not(HasSubstr("allow_all")), HasSubstr("\nc.Spawner.default_url = '/lab'\n")));
+}
+
+// A shared environment has what no package of the distribution has.
+TEST_F(NodeServicesTest, WorkersWithoutAPackageOfJupyterHubTakeItFromASharedEnvironment) {
+  facts_["c001"]["os"]["id"] = "rocky";
+  Set(R"({"jupyterhub_host": "login1"})");
+  EXPECT_OK(Compile("login1").error);
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  Set(R"({"jupyterhub_worker_packages": [], "jupyterhub_server": "/apps/bin/jupyterhub-singleuser"})");
+  EXPECT_FALSE(Step("c001", "users' servers").skip_reason().empty());
+  EXPECT_THAT(File("login1", kHub).content(),
+              HasSubstr("\nc.Spawner.args = [\"/apps/bin/jupyterhub-singleuser\"]\n"));
+}
+
 TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *variables;
@@ -127,6 +172,18 @@ TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
       {"no file", R"({"log_files_kept": 0})"},
       {"a folder with a pattern", R"({"log_directory": "/var/log/*"})"},
       {"a type of key that is none", R"({"ssh_known_hosts": true, "ssh_host_key_types": ["rsa"]})"},
+      {"JupyterHub on a worker", R"({"jupyterhub_host": "c001"})"},
+      {"an address without a port",
+       R"({"jupyterhub_host": "login1", "jupyterhub_listen": "login1"})"},
+      {"a certificate without its key",
+       R"({"jupyterhub_host": "login1", "jupyterhub_tls_certificate": "/etc/ssl/hub.pem"})"},
+      {"passwords in the clear",
+       R"({"jupyterhub_host": "login1", "jupyterhub_listen": "10.0.0.1:8000"})"},
+      {"one port for two", R"({"jupyterhub_host": "login1", "jupyterhub_hub_port": 8000})"},
+      {"a partition that is none",
+       R"({"jupyterhub_host": "login1", "jupyterhub_partitions": ["gpu"]})"},
+      {"no time", R"({"jupyterhub_host": "login1", "jupyterhub_most_hours": 0})"},
+      {"groups in one text", R"({"jupyterhub_host": "login1", "jupyterhub_groups": "a,b"})"},
       {"a key without names",
        R"({"ssh_known_hosts": true, "ssh_extra_known_hosts": ["ssh-rsa AAAA"]})"},
   };
