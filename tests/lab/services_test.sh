@@ -174,7 +174,8 @@ for _ in runs waits; do
 done
 wait_for 20 "a job that waits, in Prometheus" knows slurm_oldest_pending_seconds
 expect_equal "" "$(LC_ALL=C comm -23 <("$dashboards" metrics playbooks/roles/grafana/files/*.json) <(known))" "what Prometheus does not know"
-expect_equal "2 2" "$(value_of 'slurm_gpus{state="total"}') $(value_of 'slurm_gpus{state="allocated"}')" "GPUs"
+gpus_taken() { [[ $(value_of 'slurm_gpus{state="total"}') == 2 && $(value_of 'slurm_gpus{state="allocated"}') == 2 ]]; }
+wait_for 20 "the job that runs has both GPUs, in Prometheus" gpus_taken
 expect_equal "1 1" "$(value_of 'slurm_jobs{state="running"}') $(value_of 'slurm_jobs{state="pending"}')" "jobs"
 lab exec login1 scancel --user=root
 # shellcheck disable=SC2016
