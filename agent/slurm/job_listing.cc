@@ -65,15 +65,13 @@ v1::SlurmJobs ParseSlurmJobs(absl::string_view text, const std::set<std::string>
   size_t count = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::vector<absl::string_view> columns = absl::StrSplit(line, absl::MaxSplits('|', 3));
-    if (columns.size() < 3 || columns[0].empty() || columns[1].empty()) continue;
+    if (columns.size() != 4 || columns[0].empty() || columns[1].empty()) continue;
     const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(columns[1]);
     if (!names.ok()) continue;
     v1::SlurmJobInfo job;
     job.set_id(ValidUtf8(columns[0], kMaxJobId));
-    job.set_user(PlainText(columns[2], Lines::kOne, kMaxUser));
-    if (columns.size() > 3) {
-      if (const auto left = ParseTimeLeft(columns[3])) job.set_seconds_left(*left);
-    }
+    if (const auto left = ParseTimeLeft(columns[2])) job.set_seconds_left(*left);
+    job.set_user(PlainText(columns[3], Lines::kOne, kMaxUser));
     for (const std::string& name : *names) {
       if (nodes.count(name) == 0 || count == kMaxJobs) continue;
       *by_node[name].add_jobs() = job;

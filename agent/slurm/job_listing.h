@@ -11,7 +11,7 @@ namespace muster::agent {
 
 // Which jobs have which nodes, whose they are, and how long they may still run. It contains no text
 // from users, so that nobody can fake a job by the name of another.
-inline constexpr char kJobsFormat[] = "%i|%N|%u|%L";
+inline constexpr char kJobsFormat[] = "%i|%N|%L|%u";
 // The names alone: a user may put anything into a name, even newlines and text that looks like
 // another line.
 inline constexpr char kJobNamesFormat[] = "%i|%j";

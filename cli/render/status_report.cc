@@ -85,7 +85,8 @@ std::string RenderStatus(const v1::GetStatusResponse& status, absl::string_view 
   if (status.runs().empty() && status.validations().empty() && status.rollouts().empty()) {
     text += Line("running", "nothing");
   } else {
-    absl::StrAppend(&text, Lines("updates", status.rollouts(), now), Lines("runs", status.runs(), now),
+    absl::StrAppend(&text, Lines("updates", status.rollouts(), now),
+                    Lines("runs", status.runs(), now),
                     Lines("validations", status.validations(), now));
   }
   return absl::StrCat(text, Lines("failed", status.failed_runs(), now));

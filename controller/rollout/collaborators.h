@@ -52,9 +52,9 @@ struct RolloutCollaborators {
       start_run;
   // The suite that these nodes have to pass: the one that is asked for, or the one with which the
   // playbook ends for them. "": none. Errors are those of the suite and its files, with their
-  // place.
+  // place; PermissionDenied: the actor may not run the suite that is asked for.
   std::function<absl::StatusOr<std::string>(const v1::CreateRolloutRequest&,
-                                            const std::vector<std::string>& nodes)>
+                                            const std::vector<std::string>& nodes, const Actor&)>
       suite_for;
   // See ValidationManager::Create(); the id of the validation.
   std::function<absl::StatusOr<std::string>(const v1::CreateValidationRequest&, const Actor&)>

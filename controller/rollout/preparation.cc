@@ -134,7 +134,7 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
                    ResolveLimits(asked, static_cast<uint32_t>(rollout.nodes.size())));
   std::vector<std::string> workers;
   for (const RolloutNodeRecord& node : rollout.nodes) workers.push_back(node.node);
-  ASSIGN_OR_RETURN(std::string suite, with.suite_for(asked, workers));
+  ASSIGN_OR_RETURN(std::string suite, with.suite_for(asked, workers, actor));
   rollout.request.set_suite(std::move(suite));
   record.request = rollout.request.SerializeAsString();
   return rollout;

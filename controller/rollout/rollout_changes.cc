@@ -12,6 +12,24 @@
 namespace muster::controller::rollout {
 namespace {
 
+// The words of the audit log.
+struct AuditRow {
+  RolloutEvent event;
+  const char* action;
+};
+constexpr AuditRow kAuditRows[] = {
+    {RolloutEvent::kWaveDone, "rollout.soak"},      {RolloutEvent::kSoaked, "rollout.continue"},
+    {RolloutEvent::kPaused, "rollout.pause"},       {RolloutEvent::kResumed, "rollout.resume"},
+    {RolloutEvent::kAborted, "rollout.abort"},      {RolloutEvent::kRolledBack, "rollout.rollback"},
+    {RolloutEvent::kCompleted, "rollout.complete"}, {RolloutEvent::kSettled, "rollout.end"},
+};
+const char* AuditWord(RolloutEvent event) {
+  for (const AuditRow& row : kAuditRows) {
+    if (row.event == event) return row.action;
+  }
+  return "rollout.change";
+}
+
 absl::Status MoveNode(const NodeMove& move, absl::Time now, RolloutNodeRecord& node) {
   if (move.run_id.has_value()) node.run_id = *move.run_id;
   if (move.validation_id.has_value()) node.validation_id = *move.validation_id;
@@ -111,8 +129,7 @@ absl::Status Commit(Store& store, ActiveRollout& rollout, const std::vector<Node
     }
     if (!whole.has_value()) return absl::OkStatus();
     RETURN_IF_ERROR(txn.rollouts().Put(record));
-    return Audit(txn, now, actor, absl::StrCat("rollout.", RolloutEventName(whole->event)),
-                 record.rollout_id, record.message);
+    return Audit(txn, now, actor, AuditWord(whole->event), record.rollout_id, record.message);
   }));
   rollout.record = std::move(record);
   rollout.nodes = std::move(rows);

@@ -412,11 +412,19 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
     move.message = absl::StrCat(move.message, "; ", NothingToRollBackTo(rollout.record));
   }
   if (move.event == RolloutEvent::kSettled && rollout.state() == v1::ROLLOUT_STATE_ROLLING_BACK) {
-    ASSIGN_OR_RETURN(move.rolled_back_by, CreateWayBack(rollout));
-    move.message = absl::StrCat(rollout.record.message,
-                                move.rolled_back_by.empty()
-                                    ? "; no node had been updated"
-                                    : absl::StrCat("; ", move.rolled_back_by, " takes it back"));
+    const absl::StatusOr<std::string> back = CreateWayBack(rollout);
+    if (absl::IsUnavailable(back.status()) || absl::IsResourceExhausted(back.status()))
+      return back.status();
+    move.message = absl::StrCat(
+        rollout.record.message, "; ",
+        !back.ok()      ? absl::StrCat("it could not be taken back: ", back.status().message())
+        : back->empty() ? "no node had been updated"
+                        : absl::StrCat(*back, " takes it back"));
+    if (back.ok()) {
+      move.rolled_back_by = *back;
+    } else {
+      move.event = RolloutEvent::kAborted;
+    }
   } else if (move.event == RolloutEvent::kSettled) {
     move.message = rollout.record.message;
   }

@@ -20,6 +20,7 @@ constexpr RolloutTransition kRolloutTransitions[] = {
     {v1::ROLLOUT_STATE_PAUSED, RolloutEvent::kRolledBack, v1::ROLLOUT_STATE_ROLLING_BACK},
     {v1::ROLLOUT_STATE_ABORTING, RolloutEvent::kRolledBack, v1::ROLLOUT_STATE_ROLLING_BACK},
     {v1::ROLLOUT_STATE_ABORTING, RolloutEvent::kSettled, v1::ROLLOUT_STATE_ABORTED},
+    {v1::ROLLOUT_STATE_ROLLING_BACK, RolloutEvent::kAborted, v1::ROLLOUT_STATE_ABORTING},
     {v1::ROLLOUT_STATE_ROLLING_BACK, RolloutEvent::kSettled, v1::ROLLOUT_STATE_ROLLED_BACK},
 };
 

@@ -79,10 +79,9 @@ absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const ValidationRecord& 
 absl::StatusOr<v1::StatusWork> WorkOf(Transaction& txn, const RolloutRecord& rollout) {
   v1::StatusWork work;
   work.set_id(rollout.rollout_id);
-  work.set_what(absl::StrCat(
-      rollout::RequestOf(rollout).playbook(), ", ",
-      rollout::StateName(static_cast<v1::RolloutState>(rollout.state)),
-      rollout.message.empty() ? "" : absl::StrCat(": ", rollout.message)));
+  work.set_what(absl::StrCat(rollout::RequestOf(rollout).playbook(), ", ",
+                             rollout::StateName(static_cast<v1::RolloutState>(rollout.state)),
+                             rollout.message.empty() ? "" : absl::StrCat(": ", rollout.message)));
   work.set_created_by(rollout.created_by);
   *work.mutable_created_at() = ToTimestamp(rollout.created_at);
   ASSIGN_OR_RETURN(const auto nodes, txn.rollouts().ListNodes(rollout.rollout_id));

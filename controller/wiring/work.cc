@@ -185,11 +185,15 @@ rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
         ASSIGN_OR_RETURN(const v1::Run run, runs.Create(request, actor));
         return run.run_id();
       },
-      .suite_for =
-          [with = ForRuns(config)](const v1::CreateRolloutRequest& request,
-                                   const std::vector<std::string>& nodes) {
-            return SuiteForRollout(with, request, nodes);
-          },
+      .suite_for = [this, with = ForRuns(config)](
+                       const v1::CreateRolloutRequest& request,
+                       const std::vector<std::string>& nodes,
+                       const Actor& actor) -> absl::StatusOr<std::string> {
+        // The suite with which an approved playbook ends is approved with it.
+        if (!request.suite().empty())
+          RETURN_IF_ERROR(approvals.MayValidate(actor.name, request.bundle_sha256()));
+        return SuiteForRollout(with, request, nodes);
+      },
       .start_validation = [this](const v1::CreateValidationRequest& request,
                                  const Actor& actor) -> absl::StatusOr<std::string> {
         ASSIGN_OR_RETURN(const v1::Validation validation, validations.Create(request, actor));

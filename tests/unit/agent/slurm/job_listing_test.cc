@@ -21,11 +21,14 @@ std::vector<std::string> JobsOf(const v1::SlurmJobs& jobs, int node = 0) {
   return words;
 }
 
-v1::SlurmJobs TwoJobs() { return ParseSlurmJobs("12|c001|eve\n13_4|c001|bob\n", {"c001"}); }
+v1::SlurmJobs TwoJobs() {
+  return ParseSlurmJobs("12|c001|5:00|eve\n13_4|c001|UNLIMITED|bob\n", {"c001"});
+}
 
 TEST(SlurmJobs, AreGivenToTheNodesThatWereAskedFor) {
   const v1::SlurmJobs jobs = ParseSlurmJobs(
-      "12|c[001-002]|eve\n13_4|c002|\n14|c003|bob\n15|c[001-|eve\n16\n17||eve\n18|c002|A|B C\n",
+      "12|c[001-002]|5:00|eve\n13_4|c002|5:00|\n14|c003|5:00|bob\n15|c[001-|5:00|eve\n16\n"
+      "17||5:00|eve\n18|c002|5:00|A|B C\n",
       {"c001", "c002"});
   ASSERT_EQ(jobs.nodes_size(), 2);
   EXPECT_EQ(jobs.nodes(0).node(), "c001");
@@ -33,9 +36,31 @@ TEST(SlurmJobs, AreGivenToTheNodesThatWereAskedFor) {
   EXPECT_THAT(JobsOf(jobs, 1), ElementsAre("12 eve ", "13_4  ", "18 A|B C "));
 }
 
+TEST(SlurmJobs, HaveTheTimeThatTheirLimitLeavesThem) {
+  struct Case {
+    const char* text;
+    int64_t seconds;  // -1: not known, or without limit
+  };
+  constexpr Case kCases[] = {
+      {"5:00", 300},     {"0:00", 0},           {"59:59", 3599},
+      {"1:00:00", 3600}, {"1-02:03:04", 93784}, {"UNLIMITED", -1},
+      {"NOT_SET", -1},   {"INVALID", -1},       {"", -1},
+      {"5", -1},         {"1-5:00", -1},        {"-5:00", -1},
+      {"1:2:3:4", -1},   {"123:00", -1},        {"9999999-00:00:00", -1},
+  };
+  for (const Case& each : kCases) {
+    SCOPED_TRACE(each.text);
+    const v1::SlurmJobs jobs =
+        ParseSlurmJobs(absl::StrCat("12|c001|", each.text, "|eve\n"), {"c001"});
+    ASSERT_EQ(jobs.nodes_size(), 1);
+    const v1::SlurmJobInfo& job = jobs.nodes(0).jobs(0);
+    EXPECT_EQ(job.has_seconds_left() ? static_cast<int64_t>(job.seconds_left()) : -1, each.seconds);
+  }
+}
+
 TEST(SlurmJobs, AreBounded) {
   std::string text;
-  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&text, i, "|c001|eve\n");
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&text, i, "|c001|5:00|eve\n");
   EXPECT_EQ(ParseSlurmJobs(text, {"c001"}).nodes(0).jobs_size(), 4096);
 }
 

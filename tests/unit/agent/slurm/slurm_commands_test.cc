@@ -35,8 +35,8 @@ class SlurmCommandsTest : public ::testing::Test {
                       "NodeName=c006 State=UNKNOWN+DRAIN Reason=",
                       kOurs, " [root@2026-11-21]\n")));
     processes_.On("scontrol update", FakeProcessRunner::Prints(""));
-    processes_.On("squeue --noheader --format=%i|%N|%u|%L",
-                  FakeProcessRunner::Prints("12|c[001-002]|eve\n13_4|c002|bob\n"));
+    processes_.On("squeue --noheader --format=%i|%N|%L|%u",
+                  FakeProcessRunner::Prints("12|c[001-002]|5:00|eve\n13_4|c002|5:00|bob\n"));
     processes_.On("squeue --noheader --format=%i|%j", FakeProcessRunner::Prints("12|train\n"));
   }
 

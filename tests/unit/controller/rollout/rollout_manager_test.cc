@@ -187,7 +187,7 @@ class Cluster final : public InventorySource {
   std::unique_ptr<RolloutManager> manager_;
   std::shared_ptr<const Inventory> inventory_;
   // What becomes of runs of a bundle, and of validations; by default they succeed and change.
-  std::set<std::string> failing_bundles_, failing_nodes_;
+  std::set<std::string> failing_bundles_, failing_nodes_, refused_bundles_;
   bool runs_change_ = true;
   bool work_ends_ = true;
   absl::Status refuse_runs_;
@@ -227,16 +227,18 @@ class Cluster final : public InventorySource {
         .claims = claims_,
         .inventory = *this,
         .clock = clock_,
-        .preview_run = [](const v1::CreateRunRequest& request,
-                          const RunActor&) -> absl::StatusOr<std::vector<std::string>> {
+        .preview_run = [this](const v1::CreateRunRequest& request,
+                              const RunActor&) -> absl::StatusOr<std::vector<std::string>> {
+          if (refused_bundles_.count(request.bundle_sha256()) > 0)
+            return absl::PermissionDeniedError("bundle old is not approved");
           if (request.limit().empty())
             return std::vector<std::string>{"login1", "c001", "c002", "c003"};
           return std::vector<std::string>{"c001"};
         },
         .start_run = [this](const v1::CreateRunRequest& request,
                             const RunActor&) { return StartRun(request); },
-        .suite_for = [this](const v1::CreateRolloutRequest&, const std::vector<std::string>&)
-            -> absl::StatusOr<std::string> { return suite_; },
+        .suite_for = [this](const v1::CreateRolloutRequest&, const std::vector<std::string>&,
+                            const Actor&) -> absl::StatusOr<std::string> { return suite_; },
         .start_validation = [this](const v1::CreateValidationRequest& request,
                                    const Actor&) { return StartValidation(request); },
         .may_continue = [](const RunMandate&) { return absl::OkStatus(); },
@@ -455,6 +457,18 @@ TEST(RolloutManager, RollsBackByItselfWhereAsked) {
   const v1::Rollout ended = cluster.Await(cluster.Create(request));
   EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_ROLLED_BACK);
   EXPECT_EQ(cluster.Await(ended.rolled_back_by()).state(), v1::ROLLOUT_STATE_COMPLETED);
+}
+
+TEST(RolloutManager, ABundleThatMayNotBeRunIsNoWayBack) {
+  Cluster cluster;
+  cluster.failing_bundles_ = {kNewBundle};
+  cluster.refused_bundles_ = {kOldBundle};
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
+  const v1::Rollout ended = cluster.Await(cluster.Create(request));
+  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_ABORTED);
+  EXPECT_TRUE(ended.rolled_back_by().empty());
+  EXPECT_THAT(ended.message(), Said());
 }
 
 TEST(RolloutManager, ANodeThatDoesNotPassStaysInQuarantine) {

@@ -43,6 +43,7 @@ constexpr const char* kRolloutGrid[] = {
     "paused + rolled back: rolling back",
     "aborting + rolled back: rolling back",
     "aborting + settled: aborted",
+    "rolling back + aborted: aborting",
     "rolling back + settled: rolled back",
 };
 
