@@ -210,14 +210,14 @@ wait_for 5 "a line of the log host itself" has_line login1 "its own"
 lab exec login1 systemctl stop rsyslog.service syslog.socket
 log_line c001 "while it is down"
 lab exec login1 systemctl start rsyslog
-wait_for 30 "a line of while it was down" has_line c001 "while it is down"
+wait_for 90 "a line of while it was down" has_line c001 "while it is down"
 lab exec login1 systemctl stop rsyslog.service syslog.socket
 for text in "being sent" "in the queue"; do log_line c001 "$text"; sleep 0.5; done
 lab exec c001 systemctl restart rsyslog
 log_line c001 "after a restart here"
 lab exec login1 systemctl start rsyslog
 for text in "in the queue" "after a restart here"; do
-  wait_for 30 "the line '$text'" has_line c001 "$text"
+  wait_for 90 "the line '$text'" has_line c001 "$text"
 done
 # A name in a message is nobody's proof.
 lab exec c001 bash -c 'printf "<13>Jan  1 00:00:00 login1 lab-log: in the name of another\n" >/dev/tcp/login1/601'
@@ -253,7 +253,7 @@ expect_contains "$(hub /hub/login -d username=ann -d password=wrong)" "Invalid u
 expect_equal 302 "$(hub_code /hub/login -d username=ann -d password=of-ann)" "ann's password"
 token=$(hub /hub/api/users/ann/tokens -d '{"auth": {"username": "ann", "password": "of-ann"}}' | read_json 'print(value["token"])')
 hub /hub/api/users/ann/server -f -d '{"gpus": 1}' >/dev/null || fail "ann's server is refused"
-wait_for 60 "ann's server" server_answers
+wait_for 120 "ann's server" server_answers
 job=$(jobs_of_ann)
 expect_contains "$job" "muster-jupyter RUNNING" "ann's jobs"
 lab exec c001 pgrep -u ann -f jupyterhub-singleuser >/dev/null || fail "the server does not run as ann on the worker"

@@ -25,7 +25,7 @@ release_site() {  # RELEASE [PACKAGE]: a site with it; prints its playbook
 }
 boot_of() { lab exec "$1" cat /proc/sys/kernel/random/boot_id; }  # NODE
 release_of() { lab exec "$1" cat /etc/lab-release; }              # NODE
-all_serve() { [[ $(lab exec login1 sinfo -h -N -o '%N %T' | grep -cE ' (idle|mixed|allocated)$') == 4 ]]; }
+all_serve() { [[ $(lab exec login1 sinfo -h -N -o '%N %T' | grep -cE ' (idle|planned|mixed|allocated)$') == 4 ]]; }
 submit() { lab exec login1 sbatch --parsable --mem=16 --open-mode=append "$@"; }  # ARGS…: prints the id
 job_state() { lab exec login1 scontrol --oneliner show job "$1" | grep -o 'JobState=[A-Z]*'; }  # JOB
 update() {  # ARGS…: leaves the exit code in RC, what was said in OUTPUT, the rollout in ID
@@ -39,7 +39,7 @@ rollout_field() { muster -o json rollout show "$1" | read_json 'print(value.get(
 # slurmctld all the time.
 watch_service() {
   lab exec login1 sh -c 'while sleep 0.2; do
-    sinfo -h -N -o "%N %T" 2>/dev/null | sort -u | grep -cvE " (idle|mixed|allocated|completing)$"; done' \
+    sinfo -h -N -o "%N %T" 2>/dev/null | sort -u | grep -cvE " (idle|planned|mixed|allocated|completing)$"; done' \
     >"$work/out_of_service" 2>/dev/null &
   watcher=$!
 }
@@ -78,7 +78,7 @@ update "$second" --max-unavailable 1 --soak 1s
 wait "$killer" || true
 killer=''
 expect_equal 0 "$RC" "exit code of the update"
-wait_for 30 "all serve again" all_serve
+wait_for 60 "all serve again" all_serve
 out=$(most_out_of_service)
 expect_equal 1 "$out" "workers that were out of service at once"
 for i in "${!workers[@]}"; do
@@ -120,7 +120,7 @@ before=$(muster -o json validate list | read_json 'print(len(value["validations"
 update "$second" --max-unavailable 4 --canary 0
 expect_equal 0 "$RC" "exit code of an update without changes"
 expect_equal "$before" "$(muster -o json validate list | read_json 'print(len(value["validations"]))')" "validations"
-wait_for 30 "all serve again" all_serve
+wait_for 60 "all serve again" all_serve
 
 step "a broken release stops at the canary, and is taken back"
 boots=()
@@ -135,11 +135,11 @@ touched=$(muster -o json run list | read_json '
 print(len({run["limit"] for run in value["runs"] if run["state"] == "failed"}))')
 expect_equal 1 "$touched" "nodes that the broken release has touched"
 for node in "${workers[@]}"; do expect_equal 2 "$(release_of "$node")" "release of $node"; done
-wait_for 30 "all serve again" all_serve
+wait_for 60 "all serve again" all_serve
 
 step "drains of people stay: one by Muster, one by Slurm"
 muster node drain c003 --reason "bad fan"
-wait_for 5 "c003 is drained" is_drained_for c003 "bad fan"
+wait_for 20 "c003 is drained" is_drained_for c003 "bad fan"
 lab exec login1 scontrol update NodeName=c004 State=DRAIN Reason="bad disk"
 update "$(release_site 3)" --max-unavailable 3 --limit 'c[003-004]'
 expect_equal 0 "$RC" "exit code of an update of drained nodes"
@@ -148,5 +148,5 @@ is_drained_for c003 "bad fan" || fail "c003 has lost its drain: $(reason c003)"
 is_drained_for c004 "bad disk" || fail "c004 has lost its drain: $(reason c004)"
 muster node resume c003
 lab exec login1 scontrol update NodeName=c004 State=RESUME
-wait_for 30 "all serve again" all_serve
+wait_for 60 "all serve again" all_serve
 echo PASSED
