@@ -11,7 +11,7 @@
 namespace muster::bench {
 
 inline constexpr int kGpus = 8;  // of a node; a job has 1, 2, 4 or 8 of one node
-// Of one node: the run and its validation.
+// The time that the run and the validation of one node take.
 inline constexpr absl::Duration kUpdateTime = absl::Minutes(25);
 inline constexpr absl::Duration kTick = absl::Minutes(1);
 
@@ -49,7 +49,7 @@ class LoadedCluster {
   bool AllUpdated() const;
   // Share of all GPUs that have jobs.
   double Load() const;
-  // Of held nodes, GPUs without a job counted as their share of a node.
+  // Hours of nodes that are held out, with their GPUs without a job counted as their share of a node.
   double lost_node_hours() const { return lost_node_hours_; }
   int most_held() const { return most_held_; }
   int killed_jobs() const { return killed_jobs_; }

@@ -18,7 +18,7 @@ uint32_t TakenCount(const RolloutView& view);
 
 // Whether wave `wave` tries the update before others follow, as the canary does.
 bool IsTrial(const RolloutView& view, uint32_t wave);
-// Of those pointers to pending nodes, the ones that the trial chooses among, best first.
+// The pending nodes among which a trial chooses, best first; a subset of `nodes`.
 std::vector<const NodeView*> TrialOrder(std::vector<const NodeView*> nodes);
 // All of them, best first.
 std::vector<const NodeView*> UsualOrder(std::vector<const NodeView*> nodes);

@@ -61,7 +61,7 @@ class RolloutManager {
   // is nothing to roll back to.
   absl::StatusOr<v1::Rollout> Change(const std::string& rollout_id, RolloutEvent event,
                                      absl::string_view reason, const Actor& actor);
-  // Of the newest rollout that has the node, if `rollout_id` is empty. NotFound: there is none.
+  // Without a `rollout_id` it is the newest rollout that has the node. NotFound: there is none.
   absl::StatusOr<v1::ExplainRolloutNodeResponse> Explain(const std::string& node,
                                                          std::string rollout_id);
   // See RolloutFeed::Watch(); those that have ended are read from the store. NotFound: no such

@@ -29,7 +29,7 @@ constexpr size_t kNameColumns = 26;
 // How a bar is drawn, in the colours of the page's style.
 struct Paint {
   absl::string_view colour;  // "": not at all
-  bool is_mark = false;      // nothing goes on: a mark where it began
+  bool is_mark = false;      // nothing happens in it: a mark where it began
 };
 struct StepPaint {
   v1::RolloutStep step;
