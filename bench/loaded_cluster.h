@@ -49,7 +49,8 @@ class LoadedCluster {
   bool AllUpdated() const;
   // Share of all GPUs that have jobs.
   double Load() const;
-  // Hours of nodes that are held out, with their GPUs without a job counted as their share of a node.
+  // Hours of nodes that are held out, with their GPUs without a job counted as their share of a
+  // node.
   double lost_node_hours() const { return lost_node_hours_; }
   int most_held() const { return most_held_; }
   int killed_jobs() const { return killed_jobs_; }
