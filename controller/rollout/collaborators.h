@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace muster {
 class Clock;
@@ -62,6 +63,8 @@ struct RolloutCollaborators {
   // Whether the person who created a rollout may still have it carried out. PermissionDenied with
   // the reason.
   std::function<absl::Status(const RunMandate&)> may_continue;
+  // Called with what keeps a rollout from being continued, once for each reason. May be empty.
+  std::function<void(absl::string_view)> warn = nullptr;
 };
 
 }  // namespace muster::controller::rollout

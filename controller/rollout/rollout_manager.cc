@@ -348,7 +348,10 @@ absl::Time RolloutManager::Step() {
     for (const std::string& id : ids) {
       ActiveRollout& rollout = *active_.at(id);
       // What the store cannot take now is decided again at the next look.
-      Advance(rollout, openings).IgnoreError();
+      const absl::Status advanced = Advance(rollout, openings);
+      if (!advanced.ok() && advanced != advanced_ && with_.warn)
+        with_.warn(absl::StrCat("rollout ", id, ": ", advanced.message()));
+      if (!advanced.ok()) advanced_ = advanced;
       for (size_t i = 0; i < rollout.nodes.size() && !is_busy; ++i)
         is_busy = IsActive(rollout.step(i));
       is_busy = is_busy || rollout.state() == v1::ROLLOUT_STATE_ROLLING;

@@ -106,7 +106,8 @@ class RolloutManager {
   Observation seen_ ABSL_GUARDED_BY(mutex_);
   Absences absences_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> watches_ended_ = false;
-  absl::Time next_look_at_slurm_ = absl::InfinitePast();  // the worker's own
+  absl::Status advanced_;  // why a look failed last; the worker's own, as is the next
+  absl::Time next_look_at_slurm_ = absl::InfinitePast();
   Worker worker_;
 };
 

@@ -203,6 +203,7 @@ rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
           [this](const RunMandate& mandate) {
             return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
           },
+      .warn = LogWarning,
   };
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A node into a running cluster by one command: from a bare machine that no inventory names, past the gate
-# to one that is idle in Slurm. The job that runs meanwhile goes on, and slurmd of the other nodes is not
+# to one that is idle in Slurm. The job that runs meanwhile continues, and slurmd of the other nodes is not
 # restarted.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
