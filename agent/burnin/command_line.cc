@@ -97,7 +97,7 @@ int Refuse(absl::string_view message, absl::string_view see) {
 
 // CLI11 only says that a verb is missing, not which word is not a verb.
 std::string UnknownVerb(int argc, char** argv) {
-  std::vector<std::string> verbs = {"list"};
+  std::vector<std::string> verbs = {"list", "metrics"};
   for (const CheckSpec* check : checks::Checks()) verbs.emplace_back(check->name);
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -119,6 +119,12 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
   std::vector<std::string> sets;
   AddGeneralOptions(app, line, sets);
   app.add_subcommand("list", "list all checks");
+  CLI::App* metrics =
+      app.add_subcommand("metrics", "print what the GPUs report now, in the format of Prometheus");
+  metrics->add_option("--expect", line.expected_gpus, "number of GPUs that the node should have")
+      ->check(CLI::Range(0, 1024));
+  metrics->add_option("--out", line.metrics_file, "file to replace, instead of printing")
+      ->type_name("FILE");
   for (const CheckSpec* check : checks::Checks()) AddCheck(app, *check, line);
   try {
     app.parse(argc, argv);
@@ -132,6 +138,7 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
     exit_code = Refuse(unknown.empty() ? error.what() : unknown, "--help");
     return false;
   }
+  line.metrics = metrics->parsed();
   absl::Status status = TakeSets(sets, line);
   if (status.ok()) status = CheckRanks(line);
   if (status.ok() && line.check != nullptr)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "common/checks/catalog.h"
@@ -11,7 +12,10 @@ namespace muster::burnin {
 inline constexpr int kExitUsage = 64;  // EX_USAGE of sysexits.h
 
 struct CommandLine {
-  const checks::CheckSpec* check = nullptr;  // nullptr: `list`
+  const checks::CheckSpec* check = nullptr;  // nullptr: `list`, or `metrics`
+  bool metrics = false;
+  std::string metrics_file;               // "": standard output
+  std::optional<unsigned> expected_gpus;  // of metrics
   std::map<std::string, std::string> parameters;
   bool json = false;
   bool force = false;

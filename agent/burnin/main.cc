@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 
+#include "agent/burnin/gpu/metrics/metrics_text.h"
 #include "agent/burnin/input.h"
 #include "agent/burnin/json_lines.h"
 #include "agent/burnin/table_output.h"
@@ -32,10 +34,24 @@ void StopAtSignals() {
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
 }
 
+int PrintMetrics(const CommandLine& line) {
+  const std::string text = MetricsText(SampleGpus(), line.expected_gpus);
+  if (line.metrics_file.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  const absl::Status written =
+      sys::RealFileSystem().WriteAtomically(line.metrics_file, text, {.mode = 0644});
+  if (!written.ok())
+    std::fprintf(stderr, "muster-burnin: %s\n", std::string(written.message()).c_str());
+  return written.ok() ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
   CommandLine line;
   int exit_code = 0;
   if (!ParseCommandLine(argc, argv, line, exit_code)) return exit_code;
+  if (line.metrics) return PrintMetrics(line);
   if (line.check == nullptr) {
     std::fputs(CheckList().c_str(), stdout);
     return 0;

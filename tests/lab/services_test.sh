@@ -89,6 +89,7 @@ groups:
       prometheus_host: login1
       prometheus_interval: 1s
       slurm_metrics_interval: 2s
+      gpu_metrics_interval: 2s
       data_science_packages: [python3-numpy]
       module_system: environment-modules
       module_paths: [/apps/modulefiles]
@@ -171,6 +172,8 @@ for _ in runs waits; do
   lab exec login1 sbatch --chdir=/ --output=/dev/null --mem=16 -w c001 --gres=gpu:2 --wrap "sleep 300" >/dev/null
 done
 wait_for 20 "a job that waits, in Prometheus" knows slurm_oldest_pending_seconds
+wait_for 20 "the GPUs, in Prometheus" knows muster_gpu_utilization_ratio
+expect_equal "2 2 1" "$(value_of muster_gpu_count) $(value_of muster_gpu_expected) $(value_of muster_gpu_driver_up)" "GPUs of c001"
 expect_equal "" "$(LC_ALL=C comm -23 <("$dashboards" metrics playbooks/roles/grafana/files/*.json) <(known))" "what Prometheus does not know"
 gpus_taken() { [[ $(value_of 'slurm_gpus{state="total"}') == 2 && $(value_of 'slurm_gpus{state="allocated"}') == 2 ]]; }
 wait_for 20 "the job that runs has both GPUs, in Prometheus" gpus_taken
@@ -178,7 +181,7 @@ expect_equal "1 1" "$(value_of 'slurm_jobs{state="running"}') $(value_of 'slurm_
 lab exec login1 scancel --user=root
 # shellcheck disable=SC2016
 expect_contains "$(lab exec login1 sh -c 'curl -s -u "admin:$(cat /etc/grafana/muster_admin_password)" http://127.0.0.1:3000')" \
-  '"dashboards": ["Cluster", "Node", "Slurm"]' "what Grafana shows"
+  '"dashboards": ["Cluster", "GPUs", "Node", "Slurm"]' "what Grafana shows"
 lab exec login1 systemctl stop slurmctld
 wait_for 30 "the alert of a silent slurmctld" pending_or_firing SlurmSilent
 lab exec login1 systemctl start slurmctld

@@ -150,6 +150,14 @@ EXPORT int nvmlDeviceGetMemoryInfo(void* device, nvml::Memory* memory) {
   });
 }
 
+EXPORT int nvmlDeviceGetUtilizationRates(void* device, nvml::Utilization* use) {
+  return Ask("nvmlDeviceGetUtilizationRates", device, [&](const Gpu&, const Activity& now) {
+    const unsigned percent = now.busy ? 100 : 0;
+    *use = {.gpu = percent, .memory = percent};
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
 EXPORT int nvmlDeviceGetPersistenceMode(void* device, unsigned* mode) {
   return AskValue("nvmlDeviceGetPersistenceMode", device, mode,
                   [](const Gpu& gpu, const Condition&) { return gpu.persistence; });

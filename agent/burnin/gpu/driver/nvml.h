@@ -56,6 +56,8 @@ class NvmlDevice {
   absl::StatusOr<std::string> PciAddress() const;
   absl::StatusOr<nvml::Memory> MemoryBytes() const;
   absl::StatusOr<bool> Persistence() const;
+  // Over the driver's last sampling period, of a sixth of a second to a second.
+  absl::StatusOr<nvml::Utilization> Utilization() const;
 
   absl::StatusOr<double> TemperatureCelsius() const;
   // Unimplemented if the model only knows its margin.

@@ -40,6 +40,10 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
+struct Utilization {
+  unsigned gpu, memory;  // percent
+};
+
 // Used by nvmlDeviceGetComputeRunningProcesses_v3 and nvmlDeviceGetGraphicsRunningProcesses_v3.
 struct ProcessInfo {
   unsigned pid;

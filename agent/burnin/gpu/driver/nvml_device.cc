@@ -45,6 +45,12 @@ absl::StatusOr<bool> NvmlDevice::Persistence() const {
   return mode != 0;
 }
 
+absl::StatusOr<nvml::Utilization> NvmlDevice::Utilization() const {
+  nvml::Utilization use = {};
+  RETURN_IF_ERROR(nvml_->Call("nvmlDeviceGetUtilizationRates", handle_, &use));
+  return use;
+}
+
 absl::StatusOr<double> NvmlDevice::TemperatureCelsius() const {
   unsigned celsius = 0;
   RETURN_IF_ERROR(nvml_->Call("nvmlDeviceGetTemperature", handle_, kGpuSensor, &celsius));

@@ -53,6 +53,15 @@ TEST(CommandLine, ListHasEveryCheck) {
     EXPECT_THAT(CheckList(), HasSubstr(std::string(check->name)));
 }
 
+TEST(CommandLine, MetricsTakeAFileAndANumber) {
+  const Parsed parsed = ParseWords({"metrics", "--expect", "8", "--out", "/x/gpu.prom"});
+  ASSERT_TRUE(parsed.ok) << parsed.errors;
+  EXPECT_TRUE(parsed.line.metrics);
+  EXPECT_EQ(parsed.line.metrics_file, "/x/gpu.prom");
+  EXPECT_EQ(parsed.line.expected_gpus, 8u);
+  EXPECT_FALSE(ParseWords({"list"}).line.metrics);
+}
+
 TEST(CommandLine, HelpIsNoMistake) {
   const Parsed parsed = ParseWords({"gpu-inventory", "--help"});
   EXPECT_FALSE(parsed.ok);

@@ -1,0 +1,39 @@
+// What the GPUs of a node report at one moment, for monitoring.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "agent/burnin/gpu/driver/nvml.h"
+
+namespace muster::burnin {
+
+// A figure of one GPU, in Prometheus' base units.
+struct GpuMetric {
+  const char* name;    // rows of one name stand together
+  const char* labels;  // of this row alone: `kind="corrected"`; "": none
+  const char* type;    // gauge or counter
+  const char* help;
+  // nullopt: the GPU does not report it.
+  std::optional<double> (*read)(const NvmlDevice& gpu);
+};
+absl::Span<const GpuMetric> GpuMetrics();
+
+struct GpuSample {
+  unsigned index = 0;  // as NVML counts
+  std::string uuid, model, pci_address;
+  bool is_lost = false;                       // it fell off the bus, or needs a reset
+  std::vector<std::optional<double>> values;  // of GpuMetrics(), in their order
+};
+
+struct NodeSample {
+  std::string driver_version;  // "": the driver does not answer
+  std::vector<GpuSample> gpus;
+};
+
+// Blocks as long as NVML does, which may be for ever on a sick GPU.
+NodeSample SampleGpus(const std::string& library = kNvmlLibrary);
+
+}  // namespace muster::burnin

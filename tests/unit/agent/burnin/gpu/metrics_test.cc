@@ -1,0 +1,84 @@
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_split.h"
+#include "agent/burnin/gpu/metrics/metrics_text.h"
+#include "tests/fixtures/nvidia_file.h"
+
+namespace muster::burnin {
+namespace {
+
+using ::muster::testing::NvidiaFile;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> LinesOf(const std::string& world, std::optional<unsigned> expected = {}) {
+  const NvidiaFile file(world);
+  return absl::StrSplit(MetricsText(SampleGpus(FAKE_NVML), expected), '\n', absl::SkipEmpty());
+}
+
+TEST(GpuMetrics, AreThoseThatTheGpuReports) {
+  const std::vector<std::string> server =
+      LinesOf(R"({"gpus":[{"preset":"a100"},{"preset":"a100"}]})", 2);
+  EXPECT_THAT(server, Contains("muster_gpu_driver_up 1"));
+  EXPECT_THAT(server, Contains("muster_gpu_count 2"));
+  EXPECT_THAT(server, Contains("muster_gpu_expected 2"));
+  EXPECT_THAT(server, Contains(AllOf(StartsWith("muster_gpu_info{gpu=\"1\","),
+                                     HasSubstr("model=\"NVIDIA A100-SXM4-80GB\""))));
+  EXPECT_THAT(server, Contains(AllOf(StartsWith("muster_gpu_ecc_errors_total{gpu=\"0\","),
+                                     HasSubstr("kind=\"uncorrected\"} 0"))));
+  const std::vector<std::string> consumer = LinesOf(R"({"gpus":[{"preset":"gtx_1080_ti"}]})");
+  EXPECT_THAT(consumer, Each(Not(HasSubstr("ecc_errors"))));
+  EXPECT_THAT(consumer, Each(Not(HasSubstr("muster_gpu_expected"))));
+  EXPECT_THAT(consumer, Contains(StartsWith("muster_gpu_temperature_celsius{gpu=\"0\"")));
+}
+
+TEST(GpuMetrics, ALostGpuCountsAsGoneAndIsNamed) {
+  const std::vector<std::string> lines =
+      LinesOf(R"({"gpus":[{"preset":"a100"},{"preset":"a100","lost_after_s":0}]})", 2);
+  EXPECT_THAT(lines, Contains("muster_gpu_count 1"));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("muster_gpu_lost{gpu=\"1\""), HasSubstr("} 1"))));
+  EXPECT_THAT(lines, Each(Not(StartsWith("muster_gpu_power_watts{gpu=\"1\""))));
+}
+
+TEST(GpuMetrics, WithoutADriverThatIsAllThatIsSaid) {
+  EXPECT_EQ(MetricsText(SampleGpus("libno-such-library.so.1"), 8),
+            "# HELP muster_gpu_driver_up Whether the driver answers\n"
+            "# TYPE muster_gpu_driver_up gauge\n"
+            "muster_gpu_driver_up 0\n"
+            "# HELP muster_gpu_count GPUs that the driver has and that answer\n"
+            "# TYPE muster_gpu_count gauge\n"
+            "muster_gpu_count 0\n"
+            "# HELP muster_gpu_expected GPUs that the node should have\n"
+            "# TYPE muster_gpu_expected gauge\n"
+            "muster_gpu_expected 8\n");
+}
+
+TEST(GpuMetrics, EachNameHasItsHeadOnceAndBeforeItsLines) {
+  std::set<std::string> seen;
+  std::string present;
+  for (const std::string& line : LinesOf(R"({"gpus":[{"preset":"a100"},{"preset":"a100"}]})", 2)) {
+    const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" {"));
+    if (line[0] == '#') {
+      EXPECT_TRUE(words[1] == "TYPE" || seen.insert(words[2]).second) << line;
+      present = words[2];
+    } else {
+      EXPECT_EQ(words[0], present) << line;
+    }
+  }
+  EXPECT_GT(seen.size(), 15u);
+}
+
+TEST(GpuMetrics, ALabelCannotBreakOutOfItsQuotes) {
+  NodeSample sample{.driver_version = "1", .gpus = {{.model = "a\"b\\c\nd"}}};
+  sample.gpus[0].values.resize(GpuMetrics().size());
+  EXPECT_THAT(MetricsText(sample, std::nullopt), HasSubstr("model=\"a\\\"b\\\\c\\nd\""));
+}
+
+}  // namespace
+}  // namespace muster::burnin
