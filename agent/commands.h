@@ -10,5 +10,7 @@ int RunCommand(const Flags& flags);
 int JoinCommand(const Flags& flags);
 // Prints its findings; 1 when something is wrong.
 int CheckCommand(const Flags& flags);
+// Carries out the order to exchange the agent, if there is one.
+int UpgradeCommand(const Flags& flags);
 
 }  // namespace muster::agent

@@ -6,7 +6,6 @@
 namespace muster::agent {
 
 inline constexpr char kDefaultStateDirectory[] = "/var/lib/muster";
-inline constexpr char kServiceUnit[] = "muster-agent.service";
 
 // How often the main thread looks at the others, pings the watchdog and renews the status line.
 inline constexpr absl::Duration kSupervisionInterval = absl::Seconds(2);

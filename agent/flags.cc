@@ -34,6 +34,8 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   AddJoinFlags(*join, flags);
   CLI::App* check =
       app.add_subcommand("check", "check whether this node has joined and reaches its controller");
+  CLI::App* upgrade =
+      app.add_subcommand("upgrade", "exchange the agent as a plan has ordered; systemd starts it");
   app.add_subcommand("version", "print the version");
   app.fallthrough();
   try {
@@ -42,10 +44,11 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
     exit_code = app.exit(error) == 0 ? 0 : 1;
     return false;
   }
-  flags.command = run->parsed()     ? Command::kRun
-                  : join->parsed()  ? Command::kJoin
-                  : check->parsed() ? Command::kCheck
-                                    : Command::kVersion;
+  flags.command = run->parsed()       ? Command::kRun
+                  : join->parsed()    ? Command::kJoin
+                  : check->parsed()   ? Command::kCheck
+                  : upgrade->parsed() ? Command::kUpgrade
+                                      : Command::kVersion;
   return true;
 }
 

@@ -7,7 +7,7 @@
 
 namespace muster::agent {
 
-enum class Command { kRun, kJoin, kCheck, kVersion };
+enum class Command { kRun, kJoin, kCheck, kUpgrade, kVersion };
 
 struct Flags {
   Command command = Command::kRun;

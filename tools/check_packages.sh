@@ -15,6 +15,7 @@ readonly wanted_files='
 agent      -rwxr-xr-x ./usr/bin/muster-agent
 agent      -rwxr-xr-x ./usr/bin/muster-burnin
 agent      -rw-r--r-- ./usr/lib/systemd/system/muster-agent.service
+agent      -rw-r--r-- ./usr/lib/systemd/system/muster-agent-upgrade.service
 controller -rwxr-xr-x ./usr/bin/musterd
 controller -rw-r--r-- ./usr/lib/systemd/system/musterd.service
 controller -rw-r--r-- ./usr/lib/sysusers.d/muster-controller.conf

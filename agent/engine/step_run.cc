@@ -36,6 +36,7 @@ class StepObserver final : public ApplyObserver {
   void OnOutput(absl::string_view text) override {
     if (!step_.sensitive()) output_.Append(text);
   }
+  bool IsStopping() const override { return context_.stopping(); }
   std::string TakeOutput() { return output_.Take(); }
 
  private:
@@ -202,9 +203,13 @@ absl::StatusOr<StepRun::End> StepRun::Run(const std::vector<const v1::Step*>& st
   if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id)
     return SettleRebooted(*steps[0]);
   const bool may_reboot = steps[0]->has_reboot() && !context_.plan().check_only();
-  if (!may_reboot && !context_.barrier().EnterStep()) return std::nullopt;
+  // The agent ends in it: no other step is cut off.
+  const bool alone = steps[0]->has_agent() && !context_.plan().check_only();
+  if (alone && !context_.barrier().BeginReboot()) return std::nullopt;
+  if (!alone && !may_reboot && !context_.barrier().EnterStep()) return std::nullopt;
   const absl::Cleanup leave = [&] {
-    if (!may_reboot) context_.barrier().LeaveStep();
+    if (alone) context_.barrier().EndReboot();
+    if (!alone && !may_reboot) context_.barrier().LeaveStep();
   };
   Member first;
   const absl::Status checked = Look(*steps[0], first);

@@ -26,6 +26,13 @@ Content FromUrls(const Spec& spec) {
 
 }  // namespace
 
+Content ContentOf(const v1::AgentResource& spec) {
+  Content content;
+  content.sha256 = spec.sha256();
+  content.urls.assign(spec.urls().begin(), spec.urls().end());
+  return content;
+}
+
 Content ContentOf(const v1::DownloadResource& spec) { return FromUrls(spec); }
 
 Content ContentOf(const v1::ArchiveResource& spec) {
@@ -40,6 +47,7 @@ std::vector<Content> ContentsOf(const v1::Step& step) {
     if (file.blob_sha256().empty()) return;
     contents.push_back({.sha256 = file.blob_sha256(), .size = file.blob_size()});
   };
+  if (step.has_agent()) contents.push_back(ContentOf(step.agent()));
   if (step.has_download()) contents.push_back(ContentOf(step.download()));
   if (step.has_archive() && step.archive().state() != v1::PRESENCE_ABSENT &&
       (step.archive().is_blob() || !step.archive().urls().empty()))

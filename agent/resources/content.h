@@ -8,6 +8,7 @@
 #include "agent/resources/blob_source.h"
 
 namespace muster::v1 {
+class AgentResource;
 class ArchiveResource;
 class DownloadResource;
 class Step;
@@ -15,6 +16,7 @@ class Step;
 
 namespace muster::agent {
 
+Content ContentOf(const v1::AgentResource& spec);
 Content ContentOf(const v1::DownloadResource& spec);
 Content ContentOf(const v1::ArchiveResource& spec);
 // Empty: everything that the step needs is in the plan.

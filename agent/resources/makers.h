@@ -11,6 +11,10 @@ namespace muster::agent {
 // Each makes the resource that `step` describes; the step must be of its kind. Parameters and
 // errors are those of MakeResource().
 
+// The version of the agent itself.
+absl::StatusOr<std::unique_ptr<Resource>> MakeAgentVersion(const v1::Step& step,
+                                                           ResourceContext& context,
+                                                           bool want_diff);
 // An archive that is unpacked into a directory.
 absl::StatusOr<std::unique_ptr<Resource>> MakeArchive(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff);

@@ -33,6 +33,9 @@ class ApplyObserver {
   virtual void OnActivity(absl::string_view activity, std::optional<float> percent) = 0;
   // Output of a program, for the step's record; the observer bounds it.
   virtual void OnOutput(absl::string_view text) = 0;
+  // The agent is about to stop: a long wait may end with Cancelled, and is continued in the agent's
+  // next life.
+  virtual bool IsStopping() const { return false; }
 };
 
 // In check mode the engine does not call Apply(). Used by one thread at a time.

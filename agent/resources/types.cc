@@ -14,6 +14,7 @@ struct ResourceType {
   absl::StatusOr<std::unique_ptr<Resource>> (*make)(const v1::Step&, ResourceContext&, bool);
 };
 constexpr ResourceType kResourceTypes[] = {
+    {v1::Step::kAgent, &MakeAgentVersion},
     {v1::Step::kPackage, &MakePackage},
     {v1::Step::kPackageRepository, &MakePackageRepository},
     {v1::Step::kPackageModule, &MakePackageModule},

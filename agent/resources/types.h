@@ -11,6 +11,7 @@
 #include "agent/sys/block_devices.h"
 #include "agent/sys/package_manager.h"
 #include "agent/sys/unit_manager.h"
+#include "agent/upgrade/upgrade_place.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
@@ -29,6 +30,7 @@ struct ResourceContext {
   ResourceRecords& records;
   Clock& clock;
   BlockDevices& disks;
+  UpgradePlace upgrade = {};
 };
 
 // The resource of `step`, with its values checked: InvalidArgument names the field of a step that

@@ -13,6 +13,7 @@
 #include "agent/validation/check_supervisor.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
+#include "common/base/protocol.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -212,11 +213,21 @@ void Session::SendHello(ControllerStream& stream) {
   v1::AgentMessage message;
   v1::Hello& hello = *message.mutable_hello();
   hello.set_agent_version(options_.agent_version);
+  hello.set_protocol(kProtocol);
   hello.set_boot_id(options_.boot_id);
   hello.set_active_plan_id(engine_.active_plan_id());
   hello.set_last_sequence(journal_.highest_plan_sequence());
   for (std::string& id : checks_.check_ids()) hello.add_check_ids(std::move(id));
   stream.Send(std::move(message));
+}
+
+// Whoever exchanges the agent waits for this.
+void Session::NoteGreeted() {
+  const std::string note = options_.agent_version + "\n";
+  const absl::StatusOr<std::string> before = files_.Read(paths_.Greeted());
+  if (before.ok() && *before == note) return;
+  const absl::Status noted = files_.WriteAtomically(paths_.Greeted(), note, {.mode = 0600});
+  if (!noted.ok()) mailbox_.OnNote(noted.message());
 }
 
 void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending) {
@@ -244,6 +255,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
                                        " the controller's; is chrony running?"));
         }
       }
+      NoteGreeted();
       RequestFacts("");
       checks_.OnConnected();
       slurm_.OnConnected();

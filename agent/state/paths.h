@@ -14,6 +14,7 @@ namespace muster::agent {
 // ├── client.key                 and its private key
 // ├── client.key.new             of an unfinished renewal; see identity.h
 // ├── join.uuid join.key join.csr  of an unfinished join
+// ├── greeted, upgrade/          an exchange of the agent; see upgrade_place.h
 // ├── turned_away                the controller has ended this membership; a join needs no --force
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
@@ -38,6 +39,7 @@ class Paths {
   std::string JoinKey() const { return root_ + "/join.key"; }
   std::string JoinRequest() const { return root_ + "/join.csr"; }
   std::string TurnedAway() const { return root_ + "/turned_away"; }
+  std::string Greeted() const { return root_ + "/greeted"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string RecordDirectory() const { return root_ + "/records"; }
   std::string CheckDirectory() const { return root_ + "/checks"; }

@@ -3,6 +3,6 @@
 
 namespace muster {
 
-inline constexpr char kVersion[] = MUSTER_VERSION;
+extern const char* const kVersion;
 
 }  // namespace muster

@@ -53,6 +53,8 @@ absl::StatusOr<std::vector<PackageFile>> ListAgentPackages(const std::string& fo
     const size_t underscore = name.rfind('_');
     package.architecture =
         name.substr(underscore + 1, name.size() - kSuffix.size() - underscore - 1);
+    if (underscore > kAgentPrefix.size())
+      package.version = name.substr(kAgentPrefix.size(), underscore - kAgentPrefix.size());
     ASSIGN_OR_RETURN(package.sha256, FileSha256(entry->path()));
     packages.push_back(std::move(package));
   }

@@ -11,6 +11,7 @@ namespace muster::controller {
 
 struct PackageFile {
   std::string name;          // "muster-agent_0.1.0_amd64.deb"
+  std::string version;       // "0.1.0"
   std::string architecture;  // "amd64"
   std::string sha256;        // hex
 };

@@ -59,6 +59,16 @@ class SecretSource {
 
 class RunOwners;
 
+// What the controller offers to its nodes, as the template variable `muster`.
+struct ControllerOffer {
+  std::string version;  // of musterd; empty in tests of playbooks alone
+  struct Package {
+    std::string url, sha256;
+  };
+  // Packages of the agent of this version, by the package system's name of the architecture.
+  std::map<std::string, Package> agent_packages;
+};
+
 struct CompileOptions {
   std::string limit;              // node selector; empty: all
   std::vector<std::string> tags;  // empty: all
@@ -68,6 +78,7 @@ struct CompileOptions {
   // that they can be explained.
   bool keep_left_out_roles = false;
   std::map<std::string, nlohmann::ordered_json> extra_vars;  // -e
+  ControllerOffer offer;
   // The claims of the run's earlier plays on the nodes. nullptr: each play stands alone.
   std::shared_ptr<RunOwners> owners = nullptr;
 };

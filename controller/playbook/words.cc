@@ -101,8 +101,8 @@ bool CheckKeys(const yaml::Document& document, const yaml::Node& node, absl::str
 
 const std::vector<std::string>& ReservedNames() {
   static const auto* const kNames = new std::vector<std::string>{
-      "facts",   "node",   "nodes", "groups", "partitions", "racks",
-      "cluster", "domain", "item",  "secret", "loop",       kStackVariable};
+      "facts",  "node", "nodes",  "groups", "partitions", "racks",       "cluster",
+      "domain", "item", "secret", "loop",   "muster",     kStackVariable};
   return *kNames;
 }
 

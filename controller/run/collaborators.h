@@ -95,6 +95,8 @@ struct RunCollaborators {
   // Whether the person who created a run may still have it carried out, for nodes that missed it.
   // PermissionDenied with the reason. Empty: they may.
   std::function<absl::Status(const RunMandate& mandate)> may_catch_up = nullptr;
+  // What the controller offers to its nodes now. Empty: nothing.
+  std::function<ControllerOffer()> offer = nullptr;
   // Decides what operators may run. nullptr: everything.
   BundleApprovals* approvals = nullptr;
 };

@@ -154,6 +154,7 @@ std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,
 absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, bool is_new) {
   const v1::CreateRunRequest request = RequestOf(record);
   ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
+  if (with_.offer) options.offer = with_.offer();
   ASSIGN_OR_RETURN(std::shared_ptr<const Inventory> inventory,
                    with_.inventory.Get(record.inventory_revision));
   const bool is_held = !request.plan_sha256().empty();

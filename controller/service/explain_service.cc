@@ -92,9 +92,9 @@ absl::Status ExplainService::ExplainVariable(const v1::ExplainVariableRequest& r
   }
   ASSIGN_OR_RETURN(ExtraVars extra_vars, ReadExtraVars(request.extra_vars()));
   ASSIGN_OR_RETURN(response,
-                   controller::ExplainVariable(
-                       {*version.inventory, facts, request.node(), std::move(extra_vars), secrets},
-                       playbook.get(), request.role(), request.name()));
+                   controller::ExplainVariable({*version.inventory, facts, request.node(),
+                                                std::move(extra_vars), secrets, offer_()},
+                                               playbook.get(), request.role(), request.name()));
   response.set_inventory_revision(version.revision);
   return absl::OkStatus();
 }
@@ -111,7 +111,7 @@ absl::Status ExplainService::ExplainStep(const v1::ExplainStepRequest& request,
                    Load(request.bundle_sha256(), request.playbook()));
   ASSIGN_OR_RETURN(ExtraVars extra_vars, ReadExtraVars(request.extra_vars()));
   ASSIGN_OR_RETURN(response, controller::ExplainStep({*version.inventory, facts, request.node(),
-                                                      std::move(extra_vars), secrets},
+                                                      std::move(extra_vars), secrets, offer_()},
                                                      *playbook, request.step()));
   response.set_inventory_revision(version.revision);
   return AddLastResults(request.node(), response);

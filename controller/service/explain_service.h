@@ -20,13 +20,14 @@ class ExplainService final : public v1::ExplainService::Service {
  public:
   using LoadBundle = std::function<absl::StatusOr<FileTree>(const std::string& sha256)>;
 
-  // The references must outlive the object.
+  // The references must outlive the object. `offer`: as in RunCollaborators.
   ExplainService(Store& store, InventorySource& inventory, SecretStore& secrets,
-                 LoadBundle load_bundle)
+                 LoadBundle load_bundle, std::function<ControllerOffer()> offer)
       : store_(store),
         inventory_(inventory),
         secrets_(secrets),
-        load_bundle_(std::move(load_bundle)) {}
+        load_bundle_(std::move(load_bundle)),
+        offer_(std::move(offer)) {}
 
   grpc::Status ExplainVariable(grpc::ServerContext* context,
                                const v1::ExplainVariableRequest* request,
@@ -51,6 +52,7 @@ class ExplainService final : public v1::ExplainService::Service {
   InventorySource& inventory_;
   SecretStore& secrets_;
   const LoadBundle load_bundle_;
+  const std::function<ControllerOffer()> offer_;
 };
 
 }  // namespace muster::controller

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/protocol.h"
 #include "common/base/status.h"
 #include "controller/session/caller.h"
 #include "controller/session/intake.h"
@@ -203,6 +204,7 @@ absl::Status AgentSession::Handle() {
   const v1::Hello& hello = incoming_.hello();
   if (hello.last_sequence() > kMaxSequence)
     return absl::InvalidArgumentError("Hello contains a sequence that no controller has reached");
+  RETURN_IF_ERROR(CheckProtocol(hello.protocol(), hello.agent_version()));
   agent_version_ = hello.agent_version();
   boot_id_ = hello.boot_id();
   has_greeted_.store(true);

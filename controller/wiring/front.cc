@@ -17,6 +17,7 @@
 #include "controller/http/packages.h"
 #include "controller/service/front/call_counter.h"
 #include "controller/wiring/core.h"
+#include "controller/wiring/offer.h"
 #include "controller/wiring/work.h"
 
 namespace muster::controller {
@@ -103,7 +104,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       runs(work.runs, *core.resources.store, config.cluster, core.open_calls),
       rollouts(work.rollouts, *core.resources.store, config.cluster, core.open_calls),
       explanations(*core.resources.store, core.inventory, *core.resources.secrets,
-                   BundleLoader(*core.resources.blobs)),
+                   BundleLoader(*core.resources.blobs), [config] { return OfferOf(config); }),
       people(*core.resources.store, core.resources.ca, core.denylist, core.clock,
              [&core] { core.open_calls.Sweep(); }),
       users(people, core.resources.ca.roots().pem, config.controller_address),

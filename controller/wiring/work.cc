@@ -18,6 +18,7 @@
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/tables.h"
 #include "controller/wiring/core.h"
+#include "controller/wiring/offer.h"
 #include "controller/wiring/rollout_suite.h"
 #include "muster/v1/rollout.pb.h"
 #include "muster/v1/run.pb.h"
@@ -165,6 +166,7 @@ RunCollaborators Work::ForRuns(const Config& config) {
           [this](const RunMandate& mandate) {
             return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
           },
+      .offer = [config] { return OfferOf(config); },
       .approvals = &approvals,
   };
 }

@@ -161,8 +161,8 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
                           const CompileOptions& options, SecretSource& secrets, size_t batch,
                           absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
   const Play& play = playbook.plays.at(play_index);
-  playbook::PlayScope shared(inventory, std::move(facts), options.extra_vars, secrets,
-                             playbook.path, nodes.size());
+  playbook::PlayScope shared(inventory, std::move(facts), options.extra_vars, options.offer,
+                             secrets, playbook.path, nodes.size());
   const std::vector<ChosenRole> roles = Choose(play, options.tags);
   playbook::ContentCache cache;
   RunOwners of_this_play;

@@ -150,7 +150,7 @@ std::vector<NodeStack> CheckStacks(const stack::StackSet& stacks, const Inventor
                                    const stack::Stack* other) {
   const std::map<std::string, std::string> no_secrets;
   playbook::NamedSecrets secrets(no_secrets);
-  playbook::PlayScope play(inventory, std::move(facts), {}, secrets, "", nodes.size());
+  playbook::PlayScope play(inventory, std::move(facts), {}, {}, secrets, "", nodes.size());
   std::vector<NodeStack> checked;
   for (const Node* const node : nodes) {
     NodeStack& result = checked.emplace_back();

@@ -229,6 +229,10 @@ void ClaimGroup(const v1::Step& step, Claims& claims) {
       .WantIf(there && group.has_gid(), "gid", group.gid());
 }
 
+void ClaimAgent(const v1::Step& step, Claims& claims) {
+  claims.Of("the agent").Want("version", step.agent().version());
+}
+
 void ClaimHostname(const v1::Step& step, Claims& claims) {
   claims.Of("the host name").Want("value", step.hostname().name());
 }
@@ -347,6 +351,7 @@ constexpr struct {
     {v1::Step::kKernelModule, &ClaimKernelModule},
     {v1::Step::kMount, &ClaimMount},
     {v1::Step::kMounts, &ClaimMounts},
+    {v1::Step::kAgent, &ClaimAgent},
     {v1::Step::kDownload, &ClaimDownload},
     {v1::Step::kArchive, &ClaimArchive},
     {v1::Step::kFilesIn, &ClaimFilesIn},

@@ -36,8 +36,8 @@ constexpr char kSecretUse[] =
 }  // namespace
 
 PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
-                     const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
-                     std::string playbook, size_t node_count)
+                     const std::map<std::string, Value>& extra_vars, const ControllerOffer& offer,
+                     SecretSource& secrets, std::string playbook, size_t node_count)
     : inventory_(inventory),
       secrets_(secrets),
       allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * node_count,
@@ -66,6 +66,7 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
   }
   scope_.Set("cluster", inventory.cluster());
   scope_.Set("domain", inventory.domain());
+  scope_.Set("muster", OfferValue(offer));
   scope_.SetLookup([this](absl::string_view name) { return FindShared(name); },
                    [] {
                      return std::vector<std::string>{"nodes", "groups", "partitions", "racks"};

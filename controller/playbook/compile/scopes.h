@@ -29,16 +29,16 @@
 
 namespace muster::controller::playbook {
 
-// The names that all nodes of a play share: cluster, domain, nodes, groups, partitions, racks,
-// secret(). The large ones except `nodes` are built when a template first asks for them. Not
+// The names that all nodes of a play share: cluster, domain, muster, nodes, groups, partitions,
+// racks, secret(). The large ones except `nodes` are built when a template first asks for them. Not
 // thread-safe.
 class PlayScope {
  public:
   // The references must outlive the scope, which may be used for `node_count` nodes. `playbook` is
   // the path of the play's playbook, for secrets with restricted readers.
   PlayScope(const Inventory& inventory, FactsByNode facts,
-            const std::map<std::string, Value>& extra_vars, SecretSource& secrets,
-            std::string playbook, size_t node_count = 1);
+            const std::map<std::string, Value>& extra_vars, const ControllerOffer& offer,
+            SecretSource& secrets, std::string playbook, size_t node_count = 1);
 
   // From now on secret() asks as this role.
   void ReadAs(const std::string& role) { reader_.role = role; }

@@ -64,6 +64,13 @@ Value NodesValue(const Inventory& inventory, FactsByNode facts) {
   return nodes.Take();
 }
 
+Value OfferValue(const ControllerOffer& offer) {
+  Value packages = Value::object();
+  for (const auto& [architecture, package] : offer.agent_packages)
+    packages[architecture] = {{"url", package.url}, {"sha256", package.sha256}};
+  return {{"version", offer.version}, {"agent_packages", std::move(packages)}};
+}
+
 Value GroupsValue(const Inventory& inventory) {
   ObjectBuilder groups;
   for (const Group& group : inventory.groups()) groups.Add(group.name, group.nodes);

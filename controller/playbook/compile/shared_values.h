@@ -16,6 +16,9 @@ Value NodeValue(const Node& node);
 // `facts`, where there are any.
 Value NodesValue(const Inventory& inventory, FactsByNode facts);
 
+// {version, agent_packages: architecture → {url, sha256}}
+Value OfferValue(const ControllerOffer& offer);
+
 Value GroupsValue(const Inventory& inventory);      // name → list of node names
 Value PartitionsValue(const Inventory& inventory);  // name → {name, nodes, default, …}
 Value RacksValue(const Inventory& inventory);       // name → {name, nodes, switch, …}

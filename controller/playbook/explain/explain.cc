@@ -173,7 +173,7 @@ absl::StatusOr<v1::ExplainVariableResponse> ExplainVariable(const ExplainInput& 
   v1::ExplainVariableResponse response;
   for (const playbook::Role* each : defining) {
     playbook::NamedSecrets secrets(input.secrets);
-    playbook::PlayScope shared(input.inventory, input.facts, input.extra_vars, secrets,
+    playbook::PlayScope shared(input.inventory, input.facts, input.extra_vars, input.offer, secrets,
                                playbook == nullptr ? "" : playbook->path);
     shared.ReadAs(each->name);
     RETURN_IF_ERROR(shared.status());

@@ -25,6 +25,7 @@ struct ExplainInput {
   std::map<std::string, nlohmann::ordered_json> extra_vars;
   // The existing secrets, by name: the roles that may read them (see CheckReader).
   std::map<std::string, std::string> secrets;
+  ControllerOffer offer = {};
 };
 
 // `playbook` may be nullptr: then only the inventory and the command line define variables. `role`

@@ -89,13 +89,15 @@ class PlayExplainer {
         playbook_(playbook),
         index_(index),
         secrets_(input.secrets),
-        shared_(input.inventory, input.facts, input.extra_vars, secrets_, playbook.path),
+        shared_(input.inventory, input.facts, input.extra_vars, input.offer, secrets_,
+                playbook.path),
         node_(shared_, *input.inventory.FindNode(input.node)) {}
 
   absl::Status Explain(absl::string_view name, v1::ExplainStepResponse& response,
                        std::vector<std::string>& known) {
     CompileOptions options;
     options.extra_vars = input_.extra_vars;
+    options.offer = input_.offer;
     options.keep_left_out_roles = true;
     std::vector<NodePlan> plans = CompilePlay(playbook_, index_, input_.inventory, input_.facts,
                                               {input_.node}, options, secrets_);

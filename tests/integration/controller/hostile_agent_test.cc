@@ -9,6 +9,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "common/base/protocol.h"
 #include "common/base/status.h"
 #include "controller/session/blob_stream.h"
 #include "controller/session/session_registry.h"
@@ -110,6 +111,19 @@ TEST_F(HostileAgentTest, HelloComesFirst) {
   }
   EXPECT_TRUE(listener_.Await(0).empty());
   EXPECT_EQ(CutOffs("c001"), 1);
+}
+
+TEST_F(HostileAgentTest, AgentOfAnotherProtocolIsRefusedByName) {
+  v1::AgentMessage message;
+  message.mutable_hello()->set_agent_version("0.9.0");
+  message.mutable_hello()->set_boot_id("b1");
+  message.mutable_hello()->set_protocol(kProtocol + 1);
+  const auto agent = Open();
+  agent->stream->Write(message);
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("muster-agent 0.9.0 speaks protocol"));
+  EXPECT_TRUE(listener_.Await(0).empty());
 }
 
 TEST_F(HostileAgentTest, SecondHelloCutsOff) {

@@ -328,6 +328,10 @@ class Scribe {
   // The roles of a play whose plan is refused. `error` is said only if no role alone is to blame.
   std::string EachAlone(size_t play, const std::string& node, const absl::Status& error) {
     CompileOptions options = options_;
+    options.offer = {
+        "0.1.0",
+        {{"amd64",
+          {"http://login1:7480/packages/muster-agent_0.1.0_amd64.deb", std::string(64, 'a')}}}};
     options.owners = nullptr;
     std::string text;
     bool is_blamed = false;

@@ -1,0 +1,77 @@
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/resources/check_values.h"
+#include "agent/resources/content.h"
+#include "agent/resources/makers.h"
+#include "agent/upgrade/upgrade.h"
+#include "common/base/status.h"
+#include "muster/v1/plan.pb.h"
+
+namespace muster::agent {
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(200);
+// apt may wait for its lock, and the new agent for the controller.
+constexpr absl::Duration kPatience = absl::Minutes(15);
+
+class AgentVersion final : public Resource {
+ public:
+  AgentVersion(v1::AgentResource spec, ResourceContext& context)
+      : spec_(std::move(spec)), context_(context) {}
+
+  std::string Id() const override { return "agent"; }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    const std::string& running = context_.upgrade.running;
+    if (running == spec_.version()) return std::vector<Change>{};
+    return std::vector<Change>{{"version", running, spec_.version()}};
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override {
+    RETURN_IF_ERROR(Failure());
+    ASSIGN_OR_RETURN(const StoredContent package, context_.blobs.Fetch(ContentOf(spec_), observer));
+    RETURN_IF_ERROR(OrderUpgrade(context_.upgrade, spec_.version(), package.path, package.may_move,
+                                 context_.files));
+    observer.OnActivity(absl::StrCat("the agent is exchanged for ", spec_.version()), std::nullopt);
+    RETURN_IF_ERROR(context_.units.Run(UnitJob::kStart, kUpgradeUnit));
+    const absl::Time patience = context_.clock.Now() + kPatience;
+    while (context_.clock.Now() < patience) {
+      // The next life of the agent, of either version, looks at what has come of it.
+      if (observer.IsStopping()) return absl::CancelledError("the agent is exchanged");
+      RETURN_IF_ERROR(Failure());
+      context_.clock.Sleep(kLook);
+    }
+    return absl::DeadlineExceededError(
+        absl::StrCat("the agent was not exchanged within ", absl::FormatDuration(kPatience),
+                     "; see `journalctl -u ", kUpgradeUnit, "` on the node"));
+  }
+
+ private:
+  absl::Status Failure() {
+    ASSIGN_OR_RETURN(const std::string why, TakeFailure(context_.upgrade, context_.files));
+    if (why.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("agent ", spec_.version(), " did not come up, ", context_.upgrade.running,
+                     " is back in its place: ", why));
+  }
+
+  const v1::AgentResource spec_;
+  ResourceContext& context_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeAgentVersion(const v1::Step& step,
+                                                           ResourceContext& context,
+                                                           bool want_diff) {
+  const v1::AgentResource& spec = step.agent();
+  RETURN_IF_ERROR(CheckOneLine("version", spec.version()));
+  if (spec.version().empty()) return absl::InvalidArgumentError("version: is empty");
+  if (spec.urls().empty()) return absl::InvalidArgumentError("urls: is empty");
+  RETURN_IF_ERROR(CheckContent(ContentOf(spec)));
+  return std::make_unique<AgentVersion>(spec, context);
+}
+
+}  // namespace muster::agent

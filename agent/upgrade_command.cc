@@ -1,0 +1,25 @@
+#include "agent/commands.h"
+#include "agent/flags.h"
+#include "agent/log.h"
+#include "agent/sys/sd_bus_unit_manager.h"
+#include "agent/upgrade/upgrade.h"
+#include "common/base/clock.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process/process.h"
+
+namespace muster::agent {
+
+int UpgradeCommand(const Flags& flags) {
+  StartLog(flags.verbose);
+  RealClock clock;
+  sys::RealFileSystem files;
+  sys::RealProcessRunner processes;
+  SdBusUnitManager units(processes, clock);
+  UpgradePlace place;
+  place.state = flags.state_directory;
+  const absl::Status upgraded = Upgrade(place, files, processes, units, clock);
+  if (!upgraded.ok()) LogError(upgraded.message());
+  return upgraded.ok() ? 0 : 1;
+}
+
+}  // namespace muster::agent
