@@ -358,8 +358,8 @@ TEST_F(SiteTest, DockerGetsWhatItsVersionKnows) {
         nlohmann::json::parse(Content(plans, "/etc/docker/daemon.json"), nullptr, false);
     ASSERT_TRUE(daemon.is_object()) << Content(plans, "/etc/docker/daemon.json");
     EXPECT_EQ(daemon["live-restore"], true);
-    EXPECT_EQ(daemon["exec-opts"][0],
-              knows_cdi ? "native.cgroupdriver=systemd" : "native.cgroupdriver=cgroupfs");
+    // Also with CDI: `--gpus` and the runtime `nvidia` do without it.
+    EXPECT_EQ(daemon["exec-opts"][0], "native.cgroupdriver=cgroupfs");
     EXPECT_EQ(daemon.contains("features"), knows_cdi);
     EXPECT_EQ(daemon["data-root"], "/scratch_local/docker");
     EXPECT_EQ(daemon["log-driver"], "journald");
@@ -368,6 +368,9 @@ TEST_F(SiteTest, DockerGetsWhatItsVersionKnows) {
     EXPECT_EQ(CountSteps(plans, "container_runtime", "container toolkit", /*skipped=*/false), 16);
     EXPECT_EQ(CountSteps(plans, "container_runtime", "podman", /*skipped=*/true), 16);
   }
+  options_.extra_vars["container_gpus"] = false;
+  EXPECT_THAT(Content(CompileAll(), "/etc/docker/daemon.json"),
+              HasSubstr("\"native.cgroupdriver=systemd\""));
 }
 
 TEST_F(SiteTest, UsersHaveTheSameIdsInContainersOnEveryNode) {
