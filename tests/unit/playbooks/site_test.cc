@@ -386,6 +386,10 @@ TEST_F(SiteTest, UsersHaveTheSameIdsInContainersOnEveryNode) {
   const auto plans = CompileAll();
   EXPECT_EQ(Content(plans, "/etc/subuid"), "ann:131137536:65536\nbob:4294836224:65536\n");
   EXPECT_EQ(Content(plans, "/etc/subgid"), Content(plans, "/etc/subuid"));
+  // Above the ids up to 2,000,200,000 that sssd computes.
+  options_.extra_vars["sssd_id_mapping"] = true;
+  EXPECT_EQ(Content(CompileAll(), "/etc/subuid"), "ann:2131361792:65536\n");
+  options_.extra_vars.erase("sssd_id_mapping");
   // Podman uses any folder of the user's name, so nobody else may make one.
   options_.extra_vars["container_runtimes"] = nlohmann::ordered_json::array({"podman"});
   options_.extra_vars["podman_user_storage_directory"] = "/scratch";
