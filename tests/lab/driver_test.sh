@@ -88,6 +88,15 @@ node sh -c 'systemd-run --quiet --unit=gpu-user sh -c "exec sleep 600 </dev/nvid
 vendor 580
 expect_applied 3 "another branch under a program"
 expect_contains "$APPLY_OUTPUT" "programs use GPUs of this node: sleep (" "the refusal"
+node systemctl stop gpu-user
+beside=$(lab exec login1 sbatch --parsable -w c001 --mem=16 -o /dev/null --wrap "sleep 600")
+wait_for 30 "job $beside" lab exec c001 pgrep -f "slurmstepd: \[$beside"
+vendor 580
+expect_applied 3 "another branch under a job that has no GPU open"
+expect_contains "$APPLY_OUTPUT" "the driver is to change, but jobs run on this node: $beside;" "the refusal"
+lab exec login1 scancel "$beside"
+wait_for 30 "the end of job $beside" nodes_idle c001
+node sh -c 'systemd-run --quiet --unit=gpu-user sh -c "exec sleep 600 </dev/nvidia0"'
 node mkdir /srv/gpus
 node sh -c 'cat >/srv/gpus/nvidia-smi && chmod 755 /srv/gpus/nvidia-smi' <tests/fakes/nvidia/nvidia-smi
 node sh -c 'cat >/srv/gpus/gpus.json' <"$source/gpus.json"

@@ -205,6 +205,15 @@ TEST_F(DriverTest, WithoutGpusOnTheBusNothingIsLoaded) {
   EXPECT_EQ(Step("NVML sees the GPUs").command().argv(2), "2");
 }
 
+// A job that holds GPUs may have none open: Slurm is asked, by the name that it knows the node by.
+TEST_F(DriverTest, SlurmIsAskedForJobsBeforeTheDriverChanges) {
+  GiveNode("debian", "12", {kTuring});
+  const v1::Step step = Step("no program has a GPU and no job runs, or nothing is to change");
+  EXPECT_THAT(std::vector<std::string>(step.command().argv().begin(),
+                                       step.command().argv().begin() + 4),
+              ElementsAre("/usr/local/lib/muster/gpu-driver", "ready", "c001", "535.*"));
+}
+
 TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {
   GiveNode("debian", "12", {kTuring});
   EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas11", "libcublaslt11"));
