@@ -209,9 +209,9 @@ TEST_F(DriverTest, WithoutGpusOnTheBusNothingIsLoaded) {
 TEST_F(DriverTest, SlurmIsAskedForJobsBeforeTheDriverChanges) {
   GiveNode("debian", "12", {kTuring});
   const v1::Step step = Step("no program has a GPU and no job runs, or nothing is to change");
-  EXPECT_THAT(std::vector<std::string>(step.command().argv().begin(),
-                                       step.command().argv().begin() + 4),
-              ElementsAre("/usr/local/lib/muster/gpu-driver", "ready", "c001", "535.*"));
+  EXPECT_THAT(
+      std::vector<std::string>(step.command().argv().begin(), step.command().argv().begin() + 4),
+      ElementsAre("/usr/local/lib/muster/gpu-driver", "ready", "c001", "535.*"));
 }
 
 TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {

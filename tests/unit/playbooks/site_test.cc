@@ -250,6 +250,35 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   EXPECT_EQ(CountSteps(plans, "time", "chrony may set the clock", /*skipped=*/true), 7);
 }
 
+// Nothing would hold the jobs of the others to their processors, memory and GPUs.
+TEST_F(SiteTest, OneWorkerWithoutControlGroupsDoesNotTakeThemFromTheOthers) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c002"]["cgroup"]["usable_by_slurm"] = false;
+  facts_["c003"]["cgroup"] = nullptr;
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  const auto plans = CompilePlay(**playbook, kLoginPlay + 1, inventory_, facts_,
+                                 {"c001", "c002", "c003"}, options_, secrets_);
+  ASSERT_EQ(plans.size(), 3u);
+  EXPECT_OK(plans[0].error);
+  EXPECT_THAT(plans[1].error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_OK(plans[2].error);
+  // Whose slurmd refuses what it does not have.
+  for (const char* all : {"auto", "true", "false"}) {
+    options_.extra_vars["slurm_cgroups"] = all;
+    const auto login =
+        CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
+    ASSERT_OK(login[0].error);
+    EXPECT_THAT(Content({*login[0].plan}, "/etc/slurm/slurm.conf"),
+                HasSubstr(std::string(all) == "false" ? "\nTaskPlugin=task/none\n"
+                                                      : "/affinity,task/cgroup\n"));
+  }
+  EXPECT_OK(
+      CompilePlay(**playbook, kLoginPlay + 1, inventory_, facts_, {"c002"}, options_, secrets_)[0]
+          .error);
+}
+
 TEST_F(SiteTest, NodesFollowTheServersThatAreNamed) {
   UseCluster("university-2080ti");
   GiveFacts("12", "none", 4);
