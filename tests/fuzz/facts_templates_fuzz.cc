@@ -97,7 +97,7 @@ class Site {
         "( Gres=gpu:[A-Za-z0-9_.-]+:[0-9]+(,gpu:[A-Za-z0-9_.-]+:[0-9]+)*)? State=UNKNOWN");
     static const std::regex kPartition(
         "PartitionName=batch Nodes=(c\\[001-002\\]|c00[12]) Default=YES MaxTime=7-00:00:00 "
-        "State=UP");
+        "State=UP( DefMemPerCPU=[0-9]+)?");
     static const std::regex kGpu(
         "NodeName=(c\\[001-002\\]|c00[12]) Name=gpu Type=[A-Za-z0-9_.-]+ "
         "File=/dev/[A-Za-z0-9_./-]+");

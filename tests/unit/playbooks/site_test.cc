@@ -29,6 +29,8 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -142,7 +144,7 @@ TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
                               "ThreadsPerCore=2 RealMemory=186112 Gres=gpu:rtx_2080_ti:4 "
                               "State=UNKNOWN\n"));
   EXPECT_THAT(conf, HasSubstr("\nPartitionName=ml Nodes=c[001-006] Default=YES "
-                              "MaxTime=3-00:00:00 State=UP\n"));
+                              "MaxTime=3-00:00:00 State=UP DefMemPerCPU=2908\n"));
   EXPECT_THAT(conf, HasSubstr("\nPartitionName=teaching Nodes=c[001-002] Default=NO "));
   EXPECT_THAT(conf, HasSubstr("\nGresTypes=gpu\n"));
   // Without slurmdbd slurmctld ends with "slurmdbd is required to run with TRES gres/gpu".
@@ -151,6 +153,28 @@ TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
   EXPECT_THAT(conf, HasSubstr("\nSlurmctldHost=login1\n"));
   EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
               HasSubstr("\nNodeName=c[001-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+}
+
+// A job that asks for no memory would have all of the node, and the others would wait.
+TEST_F(SiteTest, JobsThatAskForNoMemoryGetThatOfTheirProcessors) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c002"]["memory"]["total_mib"] = 96000;
+  facts_["c006"]["memory"]["total_mib"] = 64000;
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              AllOf(ContainsRegex("\nPartitionName=ml .* State=UP DefMemPerCPU=968\n"),
+                    ContainsRegex("\nPartitionName=teaching .* State=UP DefMemPerCPU=1452\n")));
+  options_.extra_vars["slurm_default_memory_per_cpu"] = 500;
+  options_.extra_vars["slurm_partition_options"] = {{"ml", {{"DefMemPerNode", 1000}}}};
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              AllOf(ContainsRegex("\nPartitionName=ml .* State=UP DefMemPerNode=1000\n"),
+                    ContainsRegex("\nPartitionName=teaching .* State=UP DefMemPerCPU=500\n")));
+  options_.extra_vars["slurm_extra_config"] = "DefMemPerCPU=700";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              ContainsRegex("\nPartitionName=teaching .* State=UP\n"));
+  options_.extra_vars.clear();
+  options_.extra_vars["slurm_default_memory_per_cpu"] = "none";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"), Not(HasSubstr("DefMem")));
 }
 
 TEST_F(SiteTest, SlurmAccountsForGpusOnlyWithSlurmdbd) {

@@ -323,6 +323,7 @@ TEST_F(SlurmRolesTest, RefusesContradictionsWithTheirRemedy) {
       {"a backup of slurmctld on the primary's node",
        R"({"slurm_backup_controllers": ["login1"], "slurm_state_directory": "/state/slurmctld",
            "slurm_shared_folders": ["/state"]})"},
+      {"memory with a unit", R"({"slurm_default_memory_per_cpu": "4G"})"},
       {"REST without tokens", R"({"slurm_rest_host": "login1"})"},
       {"REST on a worker", R"({"slurm_jwt": true, "slurm_rest_host": "c001"})"},
       {"REST on every interface, unsaid",
