@@ -376,6 +376,19 @@ TEST_F(SiteTest, BeegfsIsServedAndMounted) {
   EXPECT_EQ(CountSteps(plans, "beegfs_client", "the helper runs", /*skipped=*/true), 17);
 }
 
+// YAML makes numbers of what has no quotes.
+TEST_F(SiteTest, BeegfsIsOfASeriesHoweverItsVersionIsWritten) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  for (const nlohmann::ordered_json& version :
+       std::initializer_list<nlohmann::ordered_json>{"7.4", 7.4, "7.4.6", "8", 8, "8.1.0"}) {
+    SCOPED_TRACE(version.dump());
+    options_.extra_vars["beegfs_version"] = version;
+    const bool is_8 = version.dump().find('8') != std::string::npos;
+    EXPECT_EQ(CountSteps(CompileAll(), "beegfs_client", "the helper runs", /*skipped=*/is_8), 17);
+  }
+}
+
 TEST_F(SiteTest, FoldersAreExportedAndMounted) {
   UseCluster("slices-testbed");
   GiveFacts("12", "none", 4);
@@ -546,6 +559,8 @@ TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
        R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "protocol": "ssh"}]})"},
       {"a network that is none",
        R"({"external_interface": "eth1", "firewall_open": [{"port": 22, "from": "a b"}]})"},
+      {"a series of BeeGFS that is none",
+       R"({"beegfs_management_host": "nas", "beegfs_mount": "/beegfs", "beegfs_version": "7.3"})"},
       {"BeeOND without a prolog", R"({"beeond_path": "/scratch"})"},
       {"BeeOND in its own data",
        R"({"slurm_prolog": true, "beeond_path": "/scratch", "beeond_mount": "/scratch/mount"})"},
