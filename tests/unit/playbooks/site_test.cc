@@ -376,6 +376,29 @@ TEST_F(SiteTest, BeegfsIsServedAndMounted) {
   EXPECT_EQ(CountSteps(plans, "beegfs_client", "the helper runs", /*skipped=*/true), 17);
 }
 
+// Images for clouds boot kernels of a flavour of their own.
+TEST_F(SiteTest, ModulesOfFileSystemsAreBuiltForTheRunningKernel) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars = nlohmann::ordered_json::parse(
+      R"({"lustre_mounts": [{"source": "10.0.0.5@tcp:/a", "path": "/a"}], "slurm_prolog": true,
+          "lustre_repository": {"uris": ["http://mirror.example"]}, "beeond_path": "/scratch"})");
+  for (const Node& node : inventory_.nodes()) {
+    facts_[node.name]["os"]["package_architecture"] = "amd64";
+    facts_[node.name]["os"]["kernel"] = "6.1.0-44-cloud-amd64";
+  }
+  std::set<std::string> seen;
+  for (const v1::Plan& plan : CompileAll())
+    for (const v1::RolePlan& role : plan.roles())
+      for (const v1::Step& step : role.steps())
+        if (step.name() == "headers of the kernel")
+          seen.insert(absl::StrCat(role.name(), ": ", absl::StrJoin(step.package().names(), " ")));
+  constexpr char kHeaders[] = ": linux-headers-cloud-amd64 linux-headers-6.1.0-44-cloud-amd64";
+  EXPECT_THAT(seen, ElementsAre(absl::StrCat("beegfs_client", kHeaders),
+                                absl::StrCat("beeond", kHeaders),
+                                absl::StrCat("lustre_client", kHeaders)));
+}
+
 // YAML makes numbers of what has no quotes.
 TEST_F(SiteTest, BeegfsIsOfASeriesHoweverItsVersionIsWritten) {
   UseCluster("carme-1080ti");
