@@ -566,6 +566,20 @@ TEST_F(SiteTest, PrometheusAsksExportersWhereTheyListen) {
               HasSubstr("--web.listen-address=[2001:db8::1]:9200 "));
 }
 
+// It would be called silent for ever.
+TEST_F(SiteTest, PrometheusDoesNotAskNodesThatCannotHaveAnExporter) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c001"]["os"]["id"] = "rocky";
+  facts_["c001"]["os"]["version_id"] = "9.4";
+  options_.extra_vars["prometheus_host"] = "login1";
+  const auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/prometheus/prometheus.yml"),
+              AllOf(Not(HasSubstr("node: \"c001\"")), HasSubstr("node: \"c002\"")));
+  EXPECT_EQ(CountSteps(plans, "node_exporter", "exporter", /*skipped=*/false), 6);
+  EXPECT_EQ(CountSteps(plans, "node_exporter", "exporter", /*skipped=*/true), 1);
+}
+
 TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *variables;
