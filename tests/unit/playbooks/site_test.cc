@@ -155,6 +155,22 @@ TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
               HasSubstr("\nNodeName=c[001-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
 }
 
+// Of 4 GPUs by the inventory one fell off the bus: Slurm drains the node, whose slurmd registers 3.
+TEST_F(SiteTest, ANodeWithoutOneOfItsGpusIsNotASmallerNode) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c002"]["gpus"].erase(3);
+  auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"),
+              ContainsRegex("\nNodeName=c\\[001-006\\] .* Gres=gpu:rtx_2080_ti:4 State"));
+  EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
+              HasSubstr("\nNodeName=c[001,003-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+  // More than counted are there to be used.
+  GiveFacts("12", "none", 5);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr(" Gres=gpu:rtx_2080_ti:5 "));
+}
+
 // A job that asks for no memory would have all of the node, and the others would wait.
 TEST_F(SiteTest, JobsThatAskForNoMemoryGetThatOfTheirProcessors) {
   UseCluster("university-2080ti");
@@ -394,9 +410,9 @@ TEST_F(SiteTest, ModulesOfFileSystemsAreBuiltForTheRunningKernel) {
         if (step.name() == "headers of the kernel")
           seen.insert(absl::StrCat(role.name(), ": ", absl::StrJoin(step.package().names(), " ")));
   constexpr char kHeaders[] = ": linux-headers-cloud-amd64 linux-headers-6.1.0-44-cloud-amd64";
-  EXPECT_THAT(seen, ElementsAre(absl::StrCat("beegfs_client", kHeaders),
-                                absl::StrCat("beeond", kHeaders),
-                                absl::StrCat("lustre_client", kHeaders)));
+  EXPECT_THAT(seen,
+              ElementsAre(absl::StrCat("beegfs_client", kHeaders), absl::StrCat("beeond", kHeaders),
+                          absl::StrCat("lustre_client", kHeaders)));
 }
 
 // YAML makes numbers of what has no quotes.
