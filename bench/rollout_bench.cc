@@ -13,9 +13,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "bench/loaded_cluster.h"
-#include "controller/rollout/node_step.h"
-#include "controller/rollout/rollout_plan.h"
-#include "controller/rollout/rollout_step.h"
+#include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_plan.h"
+#include "controller/rollout/plan/rollout_step.h"
 
 namespace muster::controller::rollout {
 namespace {

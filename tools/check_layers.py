@@ -36,6 +36,7 @@ MAY_INCLUDE = {
                       "muster/v1"],
     "agent": ["common", "agent"],
     "controller/template": ["common/base", "common/value", "common/yaml"],
+    "controller/rollout/plan": ["common/base", "muster/v1"],
     "controller/inventory": ["common/base", "common/yaml"],
     "controller/stack": ["common/base", "common/yaml", "controller/inventory"],
     "controller/playbook": ["common/base", "common/value", "common/yaml", "controller/template",

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "controller/rollout/limits.h"
-#include "controller/rollout/node_step.h"
+#include "controller/rollout/plan/limits.h"
+#include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_step.h"
 #include "controller/rollout/rollout_feed.h"
-#include "controller/rollout/rollout_step.h"
 #include "controller/store/tables.h"
 #include "muster/v1/rollout.pb.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/text/slurm_job.h"
-#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/plan/rollout_plan.h"
 #include "controller/slurm/slurm_control.h"
 
 namespace muster::controller::rollout {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "controller/rollout/limits.h"
+#include "controller/rollout/plan/limits.h"
 #include "controller/store/tables.h"
 #include "muster/v1/rollout.pb.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "controller/rollout/plan/rollout_step.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/rollout_records.h"
-#include "controller/rollout/rollout_step.h"
 #include "controller/run/run_engine.h"
 #include "controller/service/front/refusal.h"
 #include "controller/service/front/request_rules.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "controller/rollout/limits.h"
-#include "controller/rollout/window.h"
+#include "controller/rollout/plan/limits.h"
+#include "controller/rollout/plan/window.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/plan/rollout_plan.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/rollout/rollout_views.h"
 

@@ -1,4 +1,4 @@
-#include "controller/rollout/limits.h"
+#include "controller/rollout/plan/limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

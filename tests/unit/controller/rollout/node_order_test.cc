@@ -1,4 +1,4 @@
-#include "controller/rollout/node_order.h"
+#include "controller/rollout/plan/node_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/plan/rollout_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controller/rollout/node_step.h"
-#include "controller/rollout/rollout_step.h"
+#include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_step.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/rollout/rollout_views.h"
 

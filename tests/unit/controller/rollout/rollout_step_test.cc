@@ -1,4 +1,4 @@
-#include "controller/rollout/rollout_step.h"
+#include "controller/rollout/plan/rollout_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/plan/rollout_plan.h"
 
 namespace muster::controller::rollout {
 

@@ -11,9 +11,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "controller/rollout/node_step.h"
-#include "controller/rollout/rollout_plan.h"
-#include "controller/rollout/rollout_step.h"
+#include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_plan.h"
+#include "controller/rollout/plan/rollout_step.h"
 #include "tests/unit/controller/rollout/rollout_views.h"
 #include "tests/unit/controller/rollout/simulated_cluster.h"
 

@@ -1,4 +1,4 @@
-#include "controller/rollout/window.h"
+#include "controller/rollout/plan/window.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/plan/rollout_plan.h"
 
 namespace muster::controller::rollout {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "controller/rollout/window.h"
+#include "controller/rollout/plan/window.h"
 #include "muster/v1/rollout.pb.h"
 
 namespace muster::controller::rollout {

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/text/slurm_job.h"
-#include "controller/rollout/limits.h"
+#include "controller/rollout/plan/limits.h"
 #include "muster/v1/rollout.pb.h"
 
 namespace muster::controller::rollout {

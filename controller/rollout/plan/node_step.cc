@@ -1,4 +1,4 @@
-#include "controller/rollout/node_step.h"
+#include "controller/rollout/plan/node_step.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,10 +1,10 @@
-#include "controller/rollout/node_order.h"
+#include "controller/rollout/plan/node_order.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "absl/container/flat_hash_set.h"
-#include "controller/rollout/node_step.h"
+#include "controller/rollout/plan/node_step.h"
 
 namespace muster::controller::rollout {
 namespace {

@@ -1,6 +1,6 @@
-#include "controller/rollout/slots.h"
+#include "controller/rollout/plan/slots.h"
 
-#include "controller/rollout/node_step.h"
+#include "controller/rollout/plan/node_step.h"
 
 namespace muster::controller::rollout {
 

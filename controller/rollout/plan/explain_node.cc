@@ -8,12 +8,12 @@
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/human_duration.h"
-#include "controller/rollout/node_order.h"
-#include "controller/rollout/node_step.h"
-#include "controller/rollout/rollout_plan.h"
-#include "controller/rollout/rollout_step.h"
-#include "controller/rollout/slots.h"
-#include "controller/rollout/window.h"
+#include "controller/rollout/plan/node_order.h"
+#include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_plan.h"
+#include "controller/rollout/plan/rollout_step.h"
+#include "controller/rollout/plan/slots.h"
+#include "controller/rollout/plan/window.h"
 
 namespace muster::controller::rollout {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "controller/rollout/rollout_plan.h"
+#include "controller/rollout/plan/rollout_plan.h"
 
 namespace muster::controller::rollout {
 
