@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "agent": ["common", "agent"],
     "controller/template": ["common/base", "common/value", "common/yaml"],
     "controller/rollout/plan": ["common/base", "muster/v1"],
-    "controller/inventory": ["common/base", "common/yaml"],
+    "controller/inventory": ["common/base", "common/yaml", "controller/rollout/plan", "muster/v1"],
     "controller/stack": ["common/base", "common/yaml", "controller/inventory"],
     "controller/playbook": ["common/base", "common/value", "common/yaml", "controller/template",
                             "controller/inventory", "controller/stack", "muster/v1"],

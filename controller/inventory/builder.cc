@@ -10,23 +10,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/text/hostlist.h"
-#include "common/base/text/nearest_word.h"
 #include "common/yaml/value.h"
 #include "controller/inventory/names.h"
+#include "controller/inventory/words.h"
 
 namespace muster::controller {
 namespace {
 
 constexpr size_t kMaxNodes = 65536;
-
-template <typename Enum>
-struct Word {
-  absl::string_view text;
-  Enum value;
-};
 
 constexpr Word<NodeRole> kRoles[] = {
     {"login", NodeRole::kLogin}, {"compute", NodeRole::kCompute}, {"storage", NodeRole::kStorage}};
@@ -35,22 +28,6 @@ constexpr Word<PartitionState> kStates[] = {{"UP", PartitionState::kUp},
                                             {"DOWN", PartitionState::kDown},
                                             {"DRAIN", PartitionState::kDrain},
                                             {"INACTIVE", PartitionState::kInactive}};
-
-// Returns "" and sets *out, or describes the fault.
-template <typename Enum, size_t N>
-std::string ParseWord(const Word<Enum> (&words)[N], absl::string_view what, absl::string_view text,
-                      Enum* out) {
-  std::vector<std::string> known;
-  for (const Word<Enum>& word : words) {
-    if (word.text == text) {
-      *out = word.value;
-      return "";
-    }
-    known.emplace_back(word.text);
-  }
-  return absl::StrCat("unknown ", what, " '", text, "'", DidYouMean(text, known),
-                      " (known: ", absl::StrJoin(known, ", "), ")");
-}
 
 struct VarsPath {
   bool of_group;
@@ -109,7 +86,8 @@ absl::StatusOr<Inventory> InventoryBuilder::Build(const std::map<std::string, st
 void InventoryBuilder::ReadSections(const yaml::Document& document) {
   if (document.root().IsNull()) return;
   yaml::MapReader reader(document, document.root(), "inventory");
-  for (const char* key : {"cluster", "domain", "racks", "groups", "nodes", "partitions", "vars"}) {
+  for (const char* key :
+       {"cluster", "domain", "racks", "groups", "nodes", "partitions", "updates", "vars"}) {
     reader.Allow(key);
   }
   errors_.Add(reader.Finish());
@@ -128,7 +106,8 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
   const Section sections[] = {{"nodes", &InventoryBuilder::ReadNodes},
                               {"racks", &InventoryBuilder::ReadRack},
                               {"groups", &InventoryBuilder::ReadGroup},
-                              {"partitions", &InventoryBuilder::ReadPartition}};
+                              {"partitions", &InventoryBuilder::ReadPartition},
+                              {"updates", &InventoryBuilder::ReadUpdate}};
   for (const Section& section : sections) {
     const yaml::Node* node = document.root().Find(section.key);
     if (node == nullptr || node->IsNull()) continue;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/yaml/map_reader.h"
 #include "controller/inventory/errors.h"
 #include "controller/inventory/inventory.h"
+#include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
 
@@ -48,6 +50,13 @@ class InventoryBuilder {
     std::vector<Reference> groups;
     std::optional<Reference> rack;
   };
+  struct UpdateSource {
+    Origin origin;
+    std::shared_ptr<UpdatePolicy> policy;  // the inventory's, until it is resolved
+    std::vector<Reference> nodes;
+    std::vector<Reference> waves;
+    std::optional<Reference> max_unavailable;
+  };
   struct VarsFile {
     const yaml::Document* document;
     std::string owner;
@@ -63,6 +72,10 @@ class InventoryBuilder {
                   Rack* rack);
   void ReadGroup(const yaml::Document& document, const yaml::Entry& entry);
   void ReadPartition(const yaml::Document& document, const yaml::Entry& entry);
+  // update_policy.cc
+  void ReadUpdate(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadLimits(const yaml::Document& document, const yaml::Entry& entry, yaml::MapReader& reader,
+                  UpdateSource& source);
   void ReadVars(const yaml::Document& document, const yaml::Node& node, VariableLevel level,
                 absl::string_view owner, std::vector<Variable>* out);
   // The text or list of texts under `key`, each with its place.
@@ -84,6 +97,12 @@ class InventoryBuilder {
   void ResolveGroupMembers();
   void ResolveRacks();
   void ResolvePartitions();
+  void ResolveUpdates();
+  // The nodes of role compute that the references name, in inventory order; "partition gpu" and
+  // "jobs run on compute nodes only" tell about others. nullopt: an error was reported.
+  std::optional<std::vector<const Node*>> ResolveWorkers(const std::vector<Reference>& references,
+                                                         absl::string_view whose,
+                                                         absl::string_view why);
   void CheckGroupVariables();
   std::vector<size_t> ResolveNodes(const Reference& reference);
   std::optional<size_t> ResolveGroup(const Reference& reference);
@@ -99,6 +118,7 @@ class InventoryBuilder {
   std::vector<GroupSource> group_sources_;
   std::vector<ListSource> rack_sources_;
   std::vector<ListSource> partition_sources_;
+  std::vector<UpdateSource> update_sources_;
   std::vector<NodeBlock> node_blocks_;
   absl::flat_hash_map<std::string, Reference> addresses_;  // address → the node that has it
 };

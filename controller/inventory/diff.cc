@@ -6,13 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/digest.h"
 #include "common/base/text/hostlist.h"
 #include "controller/inventory/inventory.h"
+#include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr char kUpdates[] = "updates";
 
 // Appends without looking for `key`, which ordered_json would do entry by entry.
 void Append(ordered_json* object, const std::string& key, ordered_json value) {
@@ -208,8 +212,17 @@ ordered_json ToValue(const Inventory& inventory) {
   }
   section("groups", groups, GroupToValue);
   section("partitions", inventory.partitions(), PartitionToValue);
+  ordered_json updates = ordered_json::object();
+  for (const auto& policy : inventory.updates()) Append(&updates, policy->name, ToValue(*policy));
+  Append(&value, kUpdates, std::move(updates));
   Append(&value, "vars", VarsToValue(inventory.vars()));
   return value;
+}
+
+std::string ContentDigest(const Inventory& inventory) {
+  ordered_json value = ToValue(inventory);
+  value.erase(kUpdates);
+  return Sha256Hex(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 std::vector<std::string> DiffInventory(const Inventory& before, const Inventory& now) {
@@ -227,6 +240,7 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, "racks", "rack", &lines);
   DiffSection(a, b, "groups", "group", &lines);
   DiffSection(a, b, "partitions", "partition", &lines);
+  DiffSection(a, b, kUpdates, "update policy", &lines);
   ForEachDifference(
       EntriesOf(a, "vars"), EntriesOf(b, "vars"),
       [&](const std::string& name, const ordered_json* x, const ordered_json* y) {

@@ -1,6 +1,7 @@
 #include "controller/inventory/inventory.h"
 
 #include "absl/strings/str_cat.h"
+#include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
 namespace {
@@ -73,6 +74,13 @@ const Rack* Inventory::FindRack(absl::string_view name) const { return FindByNam
 
 const Partition* Inventory::FindPartition(absl::string_view name) const {
   return FindByName(partitions_, name);
+}
+
+const UpdatePolicy* Inventory::FindUpdate(absl::string_view name) const {
+  for (const auto& policy : updates_) {
+    if (policy->name == name) return policy.get();
+  }
+  return nullptr;
 }
 
 std::vector<Variable> VariablesOf(const Inventory& inventory, const Node& node) {

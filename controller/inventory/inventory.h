@@ -78,6 +78,9 @@ struct Group {
   Place place;
 };
 
+// Defined in update_policy.h.
+struct UpdatePolicy;
+
 enum class PartitionState { kUp, kDown, kDrain, kInactive };
 
 // A Slurm partition.
@@ -100,6 +103,8 @@ class Inventory {
   const std::vector<Rack>& racks() const { return racks_; }
   const std::vector<Group>& groups() const { return groups_; }  // the four implicit ones first
   const std::vector<Partition>& partitions() const { return partitions_; }
+  // Updates of workers without a command; never nullptr.
+  const std::vector<std::shared_ptr<const UpdatePolicy>>& updates() const { return updates_; }
   const std::vector<Variable>& vars() const { return vars_; }
 
   // nullptr when there is none with that name. The pointers live as long as the inventory.
@@ -107,6 +112,7 @@ class Inventory {
   const Rack* FindRack(absl::string_view name) const;
   const Group* FindGroup(absl::string_view name) const;
   const Partition* FindPartition(absl::string_view name) const;
+  const UpdatePolicy* FindUpdate(absl::string_view name) const;
 
  private:
   friend class InventoryBuilder;
@@ -117,6 +123,7 @@ class Inventory {
   std::vector<Rack> racks_;
   std::vector<Group> groups_;
   std::vector<Partition> partitions_;
+  std::vector<std::shared_ptr<const UpdatePolicy>> updates_;
   std::vector<Variable> vars_;
   absl::flat_hash_map<std::string, size_t> node_index_;
   absl::flat_hash_map<std::string, size_t> group_index_;
@@ -148,7 +155,9 @@ absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
 std::vector<std::string> DiffInventory(const Inventory& before, const Inventory& now);
 
 // The whole inventory, resolved, for `show`: nodes by name with their own variables, racks,
-// groups, partitions. Node lists are folded (c[001-006]).
+// groups, partitions, update policies. Node lists are folded (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
+// The SHA-256 of all that a playbook can find in it, and hence not of its update policies.
+std::string ContentDigest(const Inventory& inventory);
 
 }  // namespace muster::controller

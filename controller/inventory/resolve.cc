@@ -51,6 +51,7 @@ void InventoryBuilder::Resolve() {
     ResolveGroupMembers();
     CheckGroupVariables();
     ResolvePartitions();
+    ResolveUpdates();
   }
   ResolveRacks();
 }
@@ -277,36 +278,43 @@ void InventoryBuilder::ResolveRacks() {
   }
 }
 
+std::optional<std::vector<const Node*>> InventoryBuilder::ResolveWorkers(
+    const std::vector<Reference>& references, absl::string_view whose, absl::string_view why) {
+  std::vector<const Node*> nodes;
+  bool is_known = true;
+  for (const Reference& reference : references) {
+    const absl::StatusOr<std::vector<const Node*>> selected = Select(inventory_, reference.text);
+    if (!selected.ok()) {
+      errors_.AddHostlist(reference.origin, selected.status());
+      is_known = false;
+      continue;
+    }
+    for (const Node* node : *selected) {
+      if (node->role == NodeRole::kCompute) continue;
+      errors_.Add(reference.origin, absl::StrCat(whose, " contains node ", node->name, " of role ",
+                                                 NodeRoleName(node->role), "; ", why));
+      is_known = false;
+      break;
+    }
+    nodes.insert(nodes.end(), selected->begin(), selected->end());
+  }
+  if (!is_known) return std::nullopt;
+  std::sort(nodes.begin(), nodes.end());  // into inventory order: they are elements of one vector
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
 void InventoryBuilder::ResolvePartitions() {
   const Partition* default_partition = nullptr;
   for (size_t i = 0; i < partition_sources_.size(); ++i) {
     Partition& partition = inventory_.partitions_[i];
     const ListSource& source = partition_sources_[i];
-    std::vector<const Node*> nodes;
-    bool is_known = true;
-    for (const Reference& reference : source.nodes) {
-      const absl::StatusOr<std::vector<const Node*>> selected = Select(inventory_, reference.text);
-      if (!selected.ok()) {
-        errors_.AddHostlist(reference.origin, selected.status());
-        is_known = false;
-        continue;
-      }
-      for (const Node* node : *selected) {
-        if (node->role == NodeRole::kCompute) continue;
-        errors_.Add(reference.origin,
-                    absl::StrCat("partition ", partition.name, " contains node ", node->name,
-                                 " of role ", NodeRoleName(node->role),
-                                 "; jobs run on compute "
-                                 "nodes only"));
-        is_known = false;
-        break;
-      }
-      nodes.insert(nodes.end(), selected->begin(), selected->end());
+    const std::optional<std::vector<const Node*>> nodes = ResolveWorkers(
+        source.nodes, absl::StrCat("partition ", partition.name), "jobs run on compute nodes only");
+    if (nodes.has_value()) {
+      for (const Node* node : *nodes) partition.nodes.push_back(node->name);
     }
-    std::sort(nodes.begin(), nodes.end());  // into inventory order: they are elements of one vector
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    for (const Node* node : nodes) partition.nodes.push_back(node->name);
-    if (nodes.empty() && is_known) {
+    if (nodes.has_value() && nodes->empty()) {
       errors_.Add(source.origin,
                   absl::StrCat("partition ", partition.name, " has no nodes: set 'nodes'"));
     }

@@ -24,12 +24,6 @@ std::string WithDetail(absl::string_view sentence, absl::string_view detail) {
   return absl::StrCat(sentence, detail.empty() ? "" : ": ", detail);
 }
 
-// "Sat 22:00"; with the date where the day alone would not tell the week.
-std::string Moment(const RolloutView& view, absl::Time time) {
-  const bool is_near = time - view.now < absl::Hours(6 * 24);
-  return absl::FormatTime(is_near ? "%a %H:%M" : "%a %Y-%m-%d %H:%M", time, view.zone);
-}
-
 // ", which ends in at most 3h 10m"
 std::string EndOf(const std::vector<SlurmJob>& jobs) {
   const absl::Duration longest = LongestDrain(jobs);
@@ -130,8 +124,9 @@ std::string ExplainRolling(const RolloutView& view, const NodeView& node) {
     return absl::StrCat("waits for Slurm, which does not answer: ", view.slurm_trouble);
   }
   if (!IsOpen(view.limits.windows, view.now, view.zone)) {
-    return absl::StrCat("waits for the window, which opens on ",
-                        Moment(view, NextOpening(view.limits.windows, view.now, view.zone)));
+    return absl::StrCat(
+        "waits for the window, which opens on ",
+        MomentText(NextOpening(view.limits.windows, view.now, view.zone), view.now, view.zone));
   }
   return ExplainSlot(view, node);
 }
@@ -143,7 +138,7 @@ std::string ExplainPending(const RolloutView& view, const NodeView& node) {
     case v1::ROLLOUT_STATE_SOAKING:
       return absl::StrCat("waits for the next wave: ", WaveName(view, view.wave),
                           " is complete and is watched until ",
-                          Moment(view, view.wave_since + view.limits.soak));
+                          MomentText(view.wave_since + view.limits.soak, view.now, view.zone));
     case v1::ROLLOUT_STATE_ROLLING:
       break;
     default:

@@ -149,4 +149,9 @@ absl::Time NextOpening(absl::Span<const Window> windows, absl::Time now, absl::T
   return next;
 }
 
+std::string MomentText(absl::Time time, absl::Time now, absl::TimeZone zone) {
+  const bool is_near = time - now < absl::Hours(6 * 24);
+  return absl::FormatTime(is_near ? "%a %H:%M" : "%a %Y-%m-%d %H:%M", time, zone);
+}
+
 }  // namespace muster::controller::rollout

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,5 +28,8 @@ absl::StatusOr<Window> ParseWindow(absl::string_view text);
 bool IsOpen(absl::Span<const Window> windows, absl::Time now, absl::TimeZone zone);
 // When the next one opens, to the minute; `now` when one is open or there are none.
 absl::Time NextOpening(absl::Span<const Window> windows, absl::Time now, absl::TimeZone zone);
+// A time to come, for people: "Sat 22:00"; with the date where the day alone would not tell the
+// week.
+std::string MomentText(absl::Time time, absl::Time now, absl::TimeZone zone);
 
 }  // namespace muster::controller::rollout
