@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/render/rollout/policy_report.h"
 #include "cli/render/rollout/rollout_page.h"
 #include "cli/render/rollout/rollout_report.h"
 #include "cli/render/show.h"
@@ -28,7 +29,24 @@ absl::StatusOr<int> ListRollouts(Context& context, uint32_t limit) {
   request.set_limit(limit);
   v1::ListRolloutsResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &RolloutStub::ListRollouts, request, &response));
-  Show(context, response, [&] { return RenderRollouts(response, context.clock->Now()); });
+  ASSIGN_OR_RETURN(const v1::ListUpdatePoliciesResponse policies, ListPolicies(*connection));
+  Show(context, response, [&] {
+    const std::string table = RenderPolicies(policies, context.clock->Now());
+    return absl::StrCat(RenderRollouts(response, context.clock->Now()), table.empty() ? "" : "\n",
+                        table);
+  });
+  return kExitClean;
+}
+
+absl::StatusOr<int> ShowPolicies(Context& context) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  ASSIGN_OR_RETURN(const v1::ListUpdatePoliciesResponse response, ListPolicies(*connection));
+  Show(context, response, [&] {
+    const std::string table = RenderPolicies(response, context.clock->Now());
+    return table.empty() ? "the inventory has no update policies (`updates:`, see `muster help "
+                           "updates`)\n"
+                         : table;
+  });
   return kExitClean;
 }
 
@@ -118,9 +136,14 @@ CLI::App* AddRolloutVerb(CLI::App* parent, const char* name, const char* help, s
 
 void AddRolloutLooks(CLI::App* rollout, Context& context) {
   auto limit = std::make_shared<uint32_t>(20);
-  CLI::App* list = rollout->add_subcommand("list", "Rollouts, newest first");
+  CLI::App* list =
+      rollout->add_subcommand("list", "Rollouts, newest first, and the update policies");
   list->add_option("-n,--limit", *limit, "How many (default 20)")->type_name("COUNT");
   SetAction(list, context, [&context, limit] { return ListRollouts(context, *limit); });
+
+  CLI::App* policies = rollout->add_subcommand(
+      "policies", "Show what the inventory's update policies do, or wait for");
+  SetAction(policies, context, [&context] { return ShowPolicies(context); });
 
   auto options = std::make_shared<RolloutShowOptions>();
   CLI::App* show = AddRolloutVerb(rollout, "show", "Show one rollout: waves, nodes, failures",

@@ -1,13 +1,17 @@
 // muster status: the cluster in a few lines.
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/render/rollout/policy_report.h"
 #include "cli/render/show.h"
 #include "cli/render/status_report.h"
 #include "cli/verbs/verbs.h"
+#include "cli/watch/rollout_watcher.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/rollout.pb.h"
 
 namespace muster::cli {
 namespace {
@@ -18,8 +22,12 @@ absl::StatusOr<int> Status(Context& context) {
   v1::GetStatusResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(),
                        &response));
-  Show(context, response,
-       [&] { return RenderStatus(response, connection->address(), context.clock->Now()); });
+  ASSIGN_OR_RETURN(const v1::ListUpdatePoliciesResponse policies, ListPolicies(*connection));
+  Show(context, response, [&] {
+    const absl::Time now = context.clock->Now();
+    return absl::StrCat(RenderStatus(response, connection->address(), now),
+                        RenderPolicyLines(policies, now));
+  });
   return kExitClean;
 }
 

@@ -79,6 +79,14 @@ absl::StatusOr<v1::Rollout> GetRollout(const Connection& connection,
   return std::move(*response.mutable_rollout());
 }
 
+absl::StatusOr<v1::ListUpdatePoliciesResponse> ListPolicies(const Connection& connection) {
+  RolloutStub stub(connection.channel());
+  v1::ListUpdatePoliciesResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &RolloutStub::ListUpdatePolicies,
+                       v1::ListUpdatePoliciesRequest(), &response));
+  return response;
+}
+
 absl::StatusOr<int> WatchRollout(Context& context, Connection& connection,
                                  const std::string& rollout_id) {
   ASSIGN_OR_RETURN(const v1::Rollout first, GetRollout(connection, rollout_id));

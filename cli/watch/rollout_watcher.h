@@ -12,6 +12,7 @@ namespace muster::cli {
 class Connection;
 
 absl::StatusOr<v1::Rollout> GetRollout(const Connection& connection, const std::string& rollout_id);
+absl::StatusOr<v1::ListUpdatePoliciesResponse> ListPolicies(const Connection& connection);
 
 // Blocks until the rollout has ended or Ctrl-C; the exit code tells which. A pause is not an end:
 // it says how to continue, and waits. On a terminal, redraws the active nodes; otherwise prints a

@@ -3,15 +3,27 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller {
+namespace {
+
+constexpr absl::string_view kPolicyPrefix = "policy:";
+
+}  // namespace
 
 Actor ControllerActor() { return {"controller", ""}; }
 
 Actor NodeActor(absl::string_view uuid, absl::string_view peer) {
   return {absl::StrCat("node:", uuid), std::string(peer)};
+}
+
+Actor PolicyActor(absl::string_view policy) { return {absl::StrCat(kPolicyPrefix, policy), ""}; }
+
+absl::string_view PolicyOf(absl::string_view actor) {
+  return absl::ConsumePrefix(&actor, kPolicyPrefix) ? actor : "";
 }
 
 absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,

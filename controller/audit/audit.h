@@ -13,7 +13,7 @@ class Transaction;
 
 // Who does something, and from where.
 struct Actor {
-  std::string name;  // "admin:alice", "node:<uuid>", "controller"
+  std::string name;  // "admin:alice", "node:<uuid>", "policy:nightly", "controller"
   std::string peer;  // the caller's address; empty: the controller itself
 };
 
@@ -21,6 +21,10 @@ struct Actor {
 Actor ControllerActor();
 // An agent; `peer` as of Actor.
 Actor NodeActor(absl::string_view uuid, absl::string_view peer = "");
+// An update policy of the inventory, which acts by itself.
+Actor PolicyActor(absl::string_view policy);
+// The name of the policy that is an actor of this name; "" for all others.
+absl::string_view PolicyOf(absl::string_view actor);
 
 // Adds one entry, inside the transaction of the act itself: no act without its entry. `action` is
 // a word of docs/store.md, "run.create"; `subject` is what it was done to.

@@ -10,19 +10,15 @@
 #include "common/base/text/hostlist.h"
 #include "controller/gate/job_gate.h"
 #include "controller/inventory/inventory.h"
+#include "controller/rollout/applications.h"
 #include "controller/rollout/collaborators.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/run_engine.h"
-#include "controller/run/run_records.h"
 #include "controller/store/store.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller::rollout {
 namespace {
-
-// How far back the bundle of before is looked for.
-constexpr uint32_t kEarlierRollouts = 100;
-constexpr uint32_t kEarlierRuns = 1000;
 
 ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name) {
   const Node* node = inventory.FindNode(name);
@@ -35,29 +31,12 @@ ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name
 // rollout or by a run over everything. "": there is none.
 absl::StatusOr<std::string> PreviousBundle(Transaction& txn,
                                            const v1::CreateRolloutRequest& request) {
-  std::string bundle;
-  absl::Time newest = absl::InfinitePast();
-  const auto take = [&](const std::string& candidate, const std::string& playbook,
-                        const std::optional<absl::Time>& finished) {
-    if (candidate.empty() || candidate == request.bundle_sha256()) return;
-    if (playbook != request.playbook() || !finished.has_value() || *finished <= newest) return;
-    newest = *finished;
-    bundle = candidate;
-  };
-  ASSIGN_OR_RETURN(const auto rollouts, txn.rollouts().List(kEarlierRollouts));
-  for (const RolloutRecord& rollout : rollouts) {
-    if (rollout.state != v1::ROLLOUT_STATE_COMPLETED) continue;
-    const v1::CreateRolloutRequest earlier = RequestOf(rollout);
-    take(earlier.bundle_sha256(), earlier.playbook(), rollout.finished_at);
+  ASSIGN_OR_RETURN(const auto applications, ReadApplications(txn, request.playbook()));
+  for (const Application& each : applications) {
+    if (each.bundle != request.bundle_sha256() && (each.is_rollout || each.limit.empty()))
+      return each.bundle;
   }
-  ASSIGN_OR_RETURN(const auto runs, txn.runs().List(kEarlierRuns));
-  for (const RunRecord& run : runs) {
-    if (run.state != RunRecord::kSucceeded) continue;
-    const v1::CreateRunRequest earlier = controller::RequestOf(run);
-    if (!IsAppliedWhole(earlier) || !earlier.limit().empty()) continue;
-    take(earlier.bundle_sha256(), earlier.playbook(), run.finished_at);
-  }
-  return bundle;
+  return "";
 }
 
 // The workers among the playbook's nodes, in the order of the inventory.
@@ -96,6 +75,11 @@ absl::Status TakeNodes(Transaction& txn, const Inventory& inventory, std::vector
 
 }  // namespace
 
+bool MayBeTemporary(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsUnavailable(status) ||
+         absl::IsResourceExhausted(status) || absl::IsCancelled(status);
+}
+
 v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::string& limit) {
   v1::CreateRunRequest run;
   run.set_bundle_sha256(request.bundle_sha256());
@@ -112,10 +96,11 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
                                              const v1::CreateRolloutRequest& asked,
                                              const RunActor& actor) {
   if (!with.gate.is_shut()) return with.gate.Reconcile();
+  // Before what may take long: whatever is accepted from now on is newer than the rollout.
+  const absl::Time now = with.clock.Now();
   ASSIGN_OR_RETURN(std::vector<std::string> names,
                    with.preview_run(RunOf(asked, asked.limit()), actor));
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with.inventory.Latest());
-  const absl::Time now = with.clock.Now();
   ActiveRollout rollout;
   rollout.request = asked;
   RolloutRecord& record = rollout.record;

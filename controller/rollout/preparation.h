@@ -26,6 +26,9 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
 // The run that updates these nodes.
 v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::string& limit);
 
+// Whether trying again may help: other work ends, the store or Slurm answers again.
+bool MayBeTemporary(const absl::Status& status);
+
 // For a rollout in the store. The inventory's newest revision tells the racks.
 absl::StatusOr<ActiveRollout> ReadActive(const RolloutCollaborators& with,
                                          const std::string& rollout_id);

@@ -49,12 +49,6 @@ constexpr WholeDecisionRow kWholeDecisions[] = {
     {Decision::kSettle, RolloutEvent::kSettled},
 };
 
-// Whether trying again may help: other work ends, the store or Slurm answers again.
-bool MayBeTemporary(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) || absl::IsUnavailable(status) ||
-         absl::IsResourceExhausted(status) || absl::IsCancelled(status);
-}
-
 std::string NothingToRollBackTo(const RolloutRecord& record) {
   return absl::StrCat(
       "there is no bundle to roll back to: nothing else was applied whole with this "

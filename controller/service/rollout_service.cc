@@ -8,6 +8,7 @@
 #include "controller/rollout/plan/rollout_step.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/rollout_records.h"
+#include "controller/rollout/update_policies.h"
 #include "controller/run/run_engine.h"
 #include "controller/service/front/refusal.h"
 #include "controller/service/front/request_rules.h"
@@ -103,6 +104,12 @@ grpc::Status RolloutService::ExplainRolloutNode(grpc::ServerContext*,
   return ToGrpc(ExplainRolloutNode(*request, *response));
 }
 
+grpc::Status RolloutService::ListUpdatePolicies(grpc::ServerContext*,
+                                                const v1::ListUpdatePoliciesRequest*,
+                                                v1::ListUpdatePoliciesResponse* response) {
+  return ToGrpc(ListUpdatePolicies(*response));
+}
+
 absl::Status RolloutService::CreateRollout(const grpc::ServerContext& context,
                                            const v1::CreateRolloutRequest& request,
                                            v1::CreateRolloutResponse& response) {
@@ -164,6 +171,12 @@ absl::Status RolloutService::ExplainRolloutNode(const v1::ExplainRolloutNodeRequ
                                                 v1::ExplainRolloutNodeResponse& response) {
   if (request.node().empty()) return absl::InvalidArgumentError("no node specified");
   ASSIGN_OR_RETURN(response, rollouts_.Explain(request.node(), request.rollout_id()));
+  return absl::OkStatus();
+}
+
+absl::Status RolloutService::ListUpdatePolicies(v1::ListUpdatePoliciesResponse& response) {
+  ASSIGN_OR_RETURN(const std::vector<v1::UpdatePolicy> policies, policies_.List());
+  response.mutable_policies()->Assign(policies.begin(), policies.end());
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 namespace muster::controller::rollout {
 enum class RolloutEvent;
 class RolloutManager;
+class UpdatePolicies;
 }  // namespace muster::controller::rollout
 
 namespace muster::controller {
@@ -25,9 +26,13 @@ class RolloutService final
   static constexpr uint32_t kMaxLimit = 1000;
 
   // The references must outlive the object.
-  RolloutService(rollout::RolloutManager& rollouts, Store& store, std::string cluster,
-                 OpenCalls& calls)
-      : rollouts_(rollouts), store_(store), cluster_(std::move(cluster)), calls_(calls) {}
+  RolloutService(rollout::RolloutManager& rollouts, rollout::UpdatePolicies& policies, Store& store,
+                 std::string cluster, OpenCalls& calls)
+      : rollouts_(rollouts),
+        policies_(policies),
+        store_(store),
+        cluster_(std::move(cluster)),
+        calls_(calls) {}
 
   grpc::Status CreateRollout(grpc::ServerContext* context, const v1::CreateRolloutRequest* request,
                              v1::CreateRolloutResponse* response) override;
@@ -51,6 +56,9 @@ class RolloutService final
   grpc::Status ExplainRolloutNode(grpc::ServerContext* context,
                                   const v1::ExplainRolloutNodeRequest* request,
                                   v1::ExplainRolloutNodeResponse* response) override;
+  grpc::Status ListUpdatePolicies(grpc::ServerContext* context,
+                                  const v1::ListUpdatePoliciesRequest* request,
+                                  v1::ListUpdatePoliciesResponse* response) override;
 
  private:
   absl::Status CreateRollout(const grpc::ServerContext& context,
@@ -66,8 +74,10 @@ class RolloutService final
                       rollout::RolloutEvent event, v1::ChangeRolloutResponse& response);
   absl::Status ExplainRolloutNode(const v1::ExplainRolloutNodeRequest& request,
                                   v1::ExplainRolloutNodeResponse& response);
+  absl::Status ListUpdatePolicies(v1::ListUpdatePoliciesResponse& response);
 
   rollout::RolloutManager& rollouts_;
+  rollout::UpdatePolicies& policies_;
   Store& store_;
   const std::string cluster_;
   OpenCalls& calls_;

@@ -46,6 +46,7 @@ Work::Work(const Config& config, Core& core)
                 config.operator_bundles == "approved"),
       runs(ForRuns(config)),
       rollouts(ForRollouts(config)),
+      policies(ForRollouts(config), rollouts),
       rotations(ForRuns(config), *core.resources.secrets),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
@@ -64,6 +65,7 @@ absl::Status Work::Start() {
   RETURN_IF_ERROR(rollouts.Resume());
   follow_ups.Start();
   rollouts.Start();
+  policies.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
   housekeeper.Start();
   return absl::OkStatus();
@@ -78,6 +80,7 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
+  policies.Stop();
   rollouts.Stop();
   if (service_gate_ != nullptr) service_gate_->Stop();
   follow_ups.Stop();

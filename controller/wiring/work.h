@@ -11,6 +11,7 @@
 #include "controller/gate/service_gate.h"
 #include "controller/housekeeper.h"
 #include "controller/rollout/rollout_manager.h"
+#include "controller/rollout/update_policies.h"
 #include "controller/run/plan/playbook_compiler.h"
 #include "controller/run/run_manager.h"
 #include "controller/run/secret_rotation.h"
@@ -61,6 +62,7 @@ struct Work {
   PlaybookCompiler compiler;
   RunManager runs;
   rollout::RolloutManager rollouts;
+  rollout::UpdatePolicies policies;
   SecretRotations rotations;
   Housekeeper housekeeper;
 };

@@ -2,6 +2,7 @@
 # Rolling updates of workers with jobs: one node at a time is out, each reboots and passes its suite
 # before it serves again, every job ends by itself with its whole output, whatever happens to the
 # controller meanwhile; a broken release stops at the canary and is taken back. People's drains stay.
+# Then by policy alone: a stack whose driver branch moves, by `muster inventory apply` and nothing else.
 # Usage: [SUITE=bookworm|trixie] update_test.sh
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
@@ -36,6 +37,31 @@ update() {  # ARGS…: leaves the exit code in RC, what was said in OUTPUT, the 
   ID=$(grep -o 'u-[a-z0-9]\{8\}' <<<"$OUTPUT" | head -n 1)
 }
 rollout_field() { muster -o json rollout show "$1" | read_json 'print(value.get(sys.argv[1], ""))' "$2"; }  # ID FIELD
+stack_file() {  # BRANCH VERSION: a stack with this driver
+  cat <<EOF
+description: The driver $2
+os: [debian 12, debian 13]
+kernel: {from: "5.0", below: "9.0"}
+driver: {branch: "$1", version: $2, modules: proprietary}
+EOF
+}
+# Puts the lab's inventory in force with a policy and a stack; the window as `date` reads its ends.
+apply_policy() {  # STACK FROM TO
+  local inventory
+  inventory=$(lab_folder)/inventory
+  mkdir -p "$inventory/group_vars"
+  echo "stack: $1" >"$inventory/group_vars/compute.yaml"
+  cat >"$inventory/updates.yaml" <<EOF
+updates:
+  nightly:
+    playbook: playbooks/update.yaml
+    window: "$(lab exec login1 date -d "$2" +%H:%M)-$(lab exec login1 date -d "$3" +%H:%M)"
+    max_unavailable: 1
+EOF
+  muster inventory apply "$inventory"
+}
+policy_is() { muster -o json rollout policies | read_json 'sys.exit(value["policies"][0]["state"] != sys.argv[1])' "$1"; }  # STATE
+rollouts() { muster -o json rollout list | read_json 'print(len(value["rollouts"]))'; }
 # The workers that are out of service at once, by somebody who asks slurmctld all the time: a line each
 # time, of nodes with their states.
 watch_service() {
@@ -152,4 +178,48 @@ is_drained_for c004 "bad disk" || fail "c004 has lost its drain: $(reason c004)"
 muster node resume c003
 lab exec login1 scontrol update NodeName=c004 State=RESUME
 wait_for 60 "all serve again" all_serve
+
+step "what an administrator applied is what the policy finds up to date"
+stacked=$(release_site stacked)
+sed -i 's/^release: .*/release: "{{ stack.driver.branch }}"/' "$work/stacked/playbooks/roles/release/defaults/main.yaml"
+mkdir "$work/stacked/playbooks/stacks"
+stack_file 535 535.261.03 >"$work/stacked/playbooks/stacks/before.yaml"
+stack_file 550 550.163.01 >"$work/stacked/playbooks/stacks/after.yaml"
+apply_policy before "2 hours" "3 hours"
+wait_for 20 "the policy waits for its window" policy_is pending
+apply_and_validate "$stacked"
+expect_applied 0 "the first stack"
+for node in "${workers[@]}"; do expect_equal 535 "$(release_of "$node")" "driver branch of $node"; done
+wait_for 60 "all serve" all_serve
+wait_for 20 "the policy is up to date" policy_is up_to_date
+
+step "a stack that moved waits for the window"
+before=$(rollouts)
+apply_policy after "2 hours" "3 hours"
+wait_for 20 "the policy waits for its window" policy_is pending
+sleep 8
+expect_equal "$before" "$(rollouts)" "rollouts outside of the window"
+expect_contains "$(muster status)" "nightly: pending" "the summary of the cluster"
+
+step "it rolls over the workers inside the window, by the policy alone"
+watch_service
+long=$(submit -w c001 -t 10 -o /var/tmp/policy.out --wrap 'for i in $(seq 20); do echo line $i; sleep 1; done')
+apply_policy after "1 hour ago" "1 hour"
+wait_for 20 "the policy starts a rollout" policy_is running
+lab exec login1 systemctl kill -s KILL musterd
+wait_for 300 "the policy is up to date" policy_is up_to_date
+wait_for 60 "all serve again" all_serve
+expect_most_out_of_service 1
+muster rollout list
+expect_equal $((before + 1)) "$(rollouts)" "rollouts, in spite of the restart"
+ID=$(muster -o json rollout policies | read_json 'print(value["policies"][0]["rollout_id"])')
+expect_equal policy:nightly "$(rollout_field "$ID" created_by)" "who started it"
+expect_equal completed "$(rollout_field "$ID" state)" "what it came to"
+for node in "${workers[@]}"; do expect_equal 550 "$(release_of "$node")" "driver branch of $node"; done
+expect_equal JobState=COMPLETED "$(job_state "$long")" "the job that was in the way"
+muster -o json audit list --limit 500 | read_json '
+assert any(e["action"] == "rollout.create" and e["actor"] == "policy:nightly" for e in value["events"])'
+lab exec login1 systemctl restart musterd
+sleep 12
+expect_equal $((before + 1)) "$(rollouts)" "rollouts after another restart"
 echo PASSED

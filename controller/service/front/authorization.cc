@@ -56,6 +56,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.RolloutService/ExplainRolloutNode", Audience::kViewers, "rollout explain"},
     {"/muster.v1.RolloutService/GetRollout", Audience::kViewers, "rollout show"},
     {"/muster.v1.RolloutService/ListRollouts", Audience::kViewers, "rollout list"},
+    {"/muster.v1.RolloutService/ListUpdatePolicies", Audience::kViewers, "rollout policies"},
     {"/muster.v1.RolloutService/PauseRollout", Audience::kOperators, "rollout pause"},
     {"/muster.v1.RolloutService/PreviewRollout", Audience::kOperators, "update"},
     {"/muster.v1.RolloutService/ResumeRollout", Audience::kOperators, "rollout resume"},

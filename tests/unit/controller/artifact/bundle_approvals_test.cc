@@ -75,6 +75,19 @@ class BundleApprovalsTest : public ::testing::Test {
   const Actor alice_ = {"admin:alice", "10.0.0.1:1"};
 };
 
+// A policy of the inventory has no rights of its own, whoever wrote it.
+TEST_F(BundleApprovalsTest, PoliciesRunWhatIsApprovedAlone) {
+  const std::string policy = PolicyActor("nightly").name;
+  EXPECT_THAT(MayRun(kSite, {}, policy), Denied("nightly is a policy"));
+  Apply(kSite);
+  EXPECT_OK(MayRun(kSite, {}, policy));
+  EXPECT_THAT(MayRun("playbooks/wipe.yaml", {}, policy), Denied("playbooks/wipe.yaml"));
+  EXPECT_FALSE(Approvals().ByRunning(policy, kOne, kSite, "r-2").has_value())
+      << "what a policy runs is not approved by it";
+  ASSERT_OK(Approvals().Revoke(kOne, alice_));
+  EXPECT_THAT(MayRun(kSite, {}, policy), Denied("has revoked"));
+}
+
 TEST_F(BundleApprovalsTest, OperatorsRunWhatAnAdministratorHasAppliedAndNoMore) {
   EXPECT_THAT(MayRun(),
               StatusIs(absl::StatusCode::kPermissionDenied, AllOf(Said(), HasSubstr(kSite))));
