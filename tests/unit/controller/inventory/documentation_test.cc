@@ -25,10 +25,27 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
   ASSERT_OK(inventory);
   EXPECT_GT(inventory->nodes().size(), 1u);
   // The keys that the page's tables and paragraphs name.
-  for (const char* key : {"cluster", "domain", "nodes", "racks", "groups", "partitions", "vars",
-                          "role", "address", "bmc_address", "mac", "rack", "power_limit_watts",
-                          "switch", "uplink_gbits_per_s", "default", "max_time", "state", "updates",
-                          "playbook", "window"}) {
+  for (const char* key : {"cluster",
+                          "domain",
+                          "nodes",
+                          "racks",
+                          "groups",
+                          "partitions",
+                          "vars",
+                          "role",
+                          "address",
+                          "bmc_address",
+                          "mac",
+                          "rack",
+                          "power_limit_watts",
+                          "switch",
+                          "uplink_gbits_per_s",
+                          "default",
+                          "max_time",
+                          "state",
+                          "updates",
+                          "playbook",
+                          "window"}) {
     EXPECT_THAT(example, ::testing::ContainsRegex(absl::StrCat("(^|[^a-z_])", key, ":"))) << key;
     EXPECT_THAT(page.substr(page.find("```", begin + 3)), ::testing::HasSubstr(key)) << key;
   }
