@@ -23,7 +23,10 @@ using Names = std::set<std::string>;
 constexpr struct {
   absl::string_view word;
   const char* section;
-} kLists[] = {{"rack", "racks"}, {"group", "groups"}, {"partition", "partitions"}};
+} kLists[] = {{"rack", "racks"},
+              {"group", "groups"},
+              {"partition", "partitions"},
+              {"update policy", "updates"}};
 
 // A list as the inventory and its changes show it: "c[001-003]", "(none)" or empty.
 bool ReadNames(absl::string_view text, Names* names) {

@@ -58,6 +58,9 @@ partitions:
   long: {nodes: 'login*, c[010-016],!c014'}
   test: {nodes: c016}
   none: {nodes: "gpu,!c016"}
+updates:
+  nightly: {playbook: site.yaml, nodes: "c[009-016]", window: "22:00-06:00"}
+  all: {playbook: site.yaml}
 vars: {x: "c[001-016]"}
 )",
                    {.names = {"c017", "c018"},
@@ -94,6 +97,9 @@ partitions:
   long: {nodes: 'login*, c[010-018],!c014'}
   test: {nodes: "c[016-018]"}
   none: {nodes: "gpu,!c[016-018]"}
+updates:
+  nightly: {playbook: site.yaml, nodes: "c[009-018]", window: "22:00-06:00"}
+  all: {playbook: site.yaml}
 vars: {x: "c[001-016]"}
 )"));
 }

@@ -35,6 +35,14 @@ TEST(AdditionCheck, TheNodeAndItsMemberships) {
                           {.names = {"c003"}, .like = "c002", .rack = "r2"}));
 }
 
+TEST(AdditionCheck, UpdatePoliciesGetTheNodeAsWell) {
+  constexpr char kPolicies[] = R"({"updates": {"nightly": {"nodes": "c[001-002]"}}})";
+  EXPECT_OK(CheckAddition({kNode, "~ update policy nightly: nodes c[001-002] -> c[001-003]"},
+                          kPolicies, kAddition));
+  EXPECT_THAT(CheckAddition({kNode}, kPolicies, kAddition),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
 TEST(AdditionCheck, WithoutAModelMembershipsAreFree) {
   EXPECT_OK(CheckAddition({kNode}, kInForce, {.names = {"c003"}}));
   EXPECT_OK(CheckAddition({kNode, kGroup}, kInForce, {.names = {"c003"}}));
