@@ -50,7 +50,8 @@ class BundleApprovals {
   // The least number of digits in the beginning of a digest that names a bundle.
   static constexpr size_t kMinBeginning = 8;
 
-  // `store` and `clock` must outlive the object. `is_strict` false: operators run any bundle.
+  // `store` and `clock` must outlive the object. `is_strict` false: operators run any bundle,
+  // and update policies still what was approved.
   BundleApprovals(Store& store, Clock& clock, LoadBundle load_bundle, bool is_strict)
       : store_(store), clock_(clock), load_bundle_(std::move(load_bundle)), is_strict_(is_strict) {}
 
@@ -77,6 +78,9 @@ class BundleApprovals {
   absl::Status Revoke(const std::string& sha256, const Actor& actor);
 
  private:
+  // The actor needs no approval.
+  bool IsFree(absl::string_view actor) const;
+
   Store& store_;
   Clock& clock_;
   const LoadBundle load_bundle_;

@@ -74,11 +74,13 @@ absl::StatusOr<std::vector<StoredPolicy>> UpdatePolicies::Look() {
   for (StoredPolicy& stored : all) {
     stored.view.revision = inventory->revision;
     RETURN_IF_ERROR(LookUpContents(stored));
-    stored.view.now = with_.clock.Now();
+    const absl::Time now = stored.view.now = with_.clock.Now();
     stored.view.zone = absl::LocalTimeZone();
     absl::MutexLock lock(&mutex_);
     const auto refused = refused_.find(stored.policy->name);
-    if (refused != refused_.end()) stored.view.refused = refused->second;
+    // A clock that was set back does not keep it from trying.
+    if (refused != refused_.end() && refused->second.retry_at - now <= kRetryInterval)
+      stored.view.refused = refused->second;
   }
   return all;
 }

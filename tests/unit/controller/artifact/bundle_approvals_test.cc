@@ -86,6 +86,11 @@ TEST_F(BundleApprovalsTest, PoliciesRunWhatIsApprovedAlone) {
       << "what a policy runs is not approved by it";
   ASSERT_OK(Approvals().Revoke(kOne, alice_));
   EXPECT_THAT(MayRun(kSite, {}, policy), Denied("has revoked"));
+  // Where operators run anything, policies still do not.
+  EXPECT_OK(Approvals(/*is_strict=*/false).MayRun(kEve, {kOne, kSite, {}}));
+  EXPECT_THAT(Approvals(/*is_strict=*/false).MayRun(policy, {kOne, kSite, {}}),
+              Denied("has revoked"));
+  EXPECT_THAT(Approvals(/*is_strict=*/false).MayValidate(policy, kOne), Denied("suites"));
 }
 
 TEST_F(BundleApprovalsTest, OperatorsRunWhatAnAdministratorHasAppliedAndNoMore) {
