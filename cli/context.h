@@ -25,6 +25,7 @@ enum class OutputFormat { kTable, kJson, kYaml };
 inline constexpr int kExitClean = 0;
 inline constexpr int kExitError = 1;        // usage, or the call failed
 inline constexpr int kExitChanges = 2;      // with --detailed-exitcode
+inline constexpr int kExitRefused = 2;      // of `node rename`: never possible
 inline constexpr int kExitFailed = 3;       // some nodes failed
 inline constexpr int kExitUnreachable = 4;  // some nodes did not answer, or were left out
 inline constexpr int kExitDetached = 130;   // Ctrl-C; the run continues

@@ -1,7 +1,6 @@
 #include "cli/apply/inventory_addition.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,17 +9,13 @@
 #include "cli/apply/inventory_files.h"
 #include "cli/connection.h"
 #include "cli/inventory_edit/addition_check.h"
+#include "cli/inventory_edit/inventory_texts.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
-#include "common/sys/file_system.h"
-#include "muster/v1/inventory.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
 
-namespace fs = std::filesystem;
-using InventoryStub = v1::InventoryService::Stub;
-using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 using Texts = std::map<std::string, std::string>;
 using Names = std::vector<std::string>;
 
@@ -30,23 +25,6 @@ Names Without(const Names& names, const Names& others) {
     return std::find(others.begin(), others.end(), name) == others.end();
   });
   return rest;
-}
-
-absl::StatusOr<Names> Differences(const Connection& connection, const Files& files) {
-  InventoryStub stub(connection.channel());
-  v1::DiffInventoryRequest request;
-  *request.mutable_files() = files;
-  v1::DiffInventoryResponse response;
-  RETURN_IF_ERROR(Call(connection, stub, &InventoryStub::DiffInventory, request, &response));
-  return Names{response.changes().begin(), response.changes().end()};
-}
-
-absl::Status Parted(const std::string& path, const std::string& first) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the controller's inventory differs from ", path, " (", first,
-                   "); see `muster inventory diff ", path,
-                   "`, then apply yours, or take the controller's with `muster inventory pull ",
-                   path, " --force`"));
 }
 
 // The nodes of `addition` that are in force; those have to be what is asked for.
@@ -92,82 +70,39 @@ absl::StatusOr<std::string> ChooseLike(const NodeAddition& addition, const Names
   return like;
 }
 
-// The file that ReadInventoryFiles(`path`) calls `name`.
-std::string FileOf(const std::string& path, const std::string& name) {
-  std::error_code error;
-  const fs::path inventory = fs::canonical(path, error);
-  const fs::path file =
-      fs::is_directory(inventory, error) ? inventory.parent_path() / name : inventory;
-  const fs::path real = fs::canonical(file, error);
-  return error ? file.string() : real.string();
-}
-
-absl::Status Write(const std::string& path, const Texts& texts) {
-  sys::RealFileSystem files;
-  for (const auto& [name, text] : texts)
-    RETURN_IF_ERROR(files.WriteAtomically(FileOf(path, name), text, {}));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<InventoryAddition> PrepareAddition(const Connection& connection,
                                                   const std::string& path, NodeAddition addition) {
   InventoryAddition result;
   ASSIGN_OR_RETURN(*result.request.mutable_files(), ReadInventoryFiles(path));
-  InventoryStub stub(connection.channel());
-  v1::GetInventoryResponse in_force;
-  RETURN_IF_ERROR(
-      Call(connection, stub, &InventoryStub::GetInventory, v1::GetInventoryRequest(), &in_force));
-  const auto resolved = nlohmann::json::parse(in_force.resolved_json(), nullptr, false);
-  if (!resolved.is_object() || !resolved.contains("nodes"))
-    return absl::InternalError("the controller's inventory is not readable");
-  ASSIGN_OR_RETURN(result.present, Present(resolved["nodes"], addition));
-  ASSIGN_OR_RETURN(const Names differences, Differences(connection, result.request.files()));
+  ASSIGN_OR_RETURN(const std::string in_force, ResolvedInventory(connection));
+  ASSIGN_OR_RETURN(result.present,
+                   Present(nlohmann::json::parse(in_force, nullptr, false)["nodes"], addition));
+  ASSIGN_OR_RETURN(const Names differences, Differences(connection, result.request));
   addition.names = Without(addition.names, result.present);
   if (addition.names.empty()) {
-    if (!differences.empty()) return Parted(path, differences[0]);
+    if (!differences.empty()) return InventoriesDiffer(path, differences[0]);
     return result;
   }
 
-  Texts texts;
-  for (const v1::InventoryFile& file : result.request.files()) texts[file.path()] = file.content();
+  const Texts texts = TextsOf(result.request);
   ASSIGN_OR_RETURN(const Names existing, NodesOf(texts));
   if (Without(addition.names, existing).empty()) {
     // Written by hand, or by an earlier call that did not come further.
     addition.like.clear();
-    const absl::Status is_all = CheckAddition(differences, in_force.resolved_json(), addition);
-    if (!is_all.ok()) return Parted(path, std::string(is_all.message()));
+    const absl::Status is_all = CheckAddition(differences, in_force, addition);
+    if (!is_all.ok()) return InventoriesDiffer(path, std::string(is_all.message()));
     result.changes = differences;
     return result;
   }
-  if (!differences.empty()) return Parted(path, differences[0]);
+  if (!differences.empty()) return InventoriesDiffer(path, differences[0]);
   ASSIGN_OR_RETURN(addition.like, ChooseLike(addition, existing));
   result.like = addition.like;
-  ASSIGN_OR_RETURN(result.new_texts, AddNodes(texts, addition));
-  for (v1::InventoryFile& file : *result.request.mutable_files()) {
-    const auto edited = result.new_texts.find(file.path());
-    if (edited == result.new_texts.end()) continue;
-    result.old_texts[file.path()] = file.content();
-    file.set_content(edited->second);
-  }
-  ASSIGN_OR_RETURN(result.changes, Differences(connection, result.request.files()));
-  RETURN_IF_ERROR(CheckAddition(result.changes, in_force.resolved_json(), addition));
+  ASSIGN_OR_RETURN(Texts edited, AddNodes(texts, addition));
+  RETURN_IF_ERROR(TakeEdit(connection, std::move(edited), {}, result));
+  RETURN_IF_ERROR(CheckAddition(result.changes, in_force, addition));
   return result;
-}
-
-absl::StatusOr<uint64_t> CarryOutAddition(const Connection& connection, const std::string& path,
-                                          const InventoryAddition& addition) {
-  RETURN_IF_ERROR(Write(path, addition.new_texts));
-  InventoryStub stub(connection.channel());
-  v1::ApplyInventoryResponse response;
-  const absl::Status status =
-      Call(connection, stub, &InventoryStub::ApplyInventory, addition.request, &response);
-  if (status.ok()) return response.revision();
-  // Without an answer the controller may have applied them: the same command finds out.
-  if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
-    RETURN_IF_ERROR(Write(path, addition.old_texts));
-  return status;
 }
 
 }  // namespace muster::cli

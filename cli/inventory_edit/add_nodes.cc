@@ -12,8 +12,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "cli/inventory_edit/inventory_texts.h"
 #include "cli/inventory_edit/widen_hostlist.h"
-#include "cli/inventory_edit/yaml_text.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 
@@ -21,63 +21,16 @@ namespace muster::cli {
 namespace {
 
 using Files = std::map<std::string, std::string>;
-using Texts = std::vector<YamlText>;
 
 bool Contains(const std::vector<std::string>& names, absl::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Files of variables have no sections.
-bool HasSections(absl::string_view path) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
-  const absl::string_view folder = parts.size() < 2 ? "" : parts[parts.size() - 2];
-  return folder != "group_vars" && folder != "node_vars";
-}
-
-absl::StatusOr<Texts> ParseAll(const Files& files) {
-  Texts texts;
-  for (const auto& [path, text] : files) {
-    if (!HasSections(path)) continue;
-    ASSIGN_OR_RETURN(YamlText parsed, YamlText::Parse(path, text));
-    texts.push_back(std::move(parsed));
-  }
-  return texts;
-}
-
-// Copies, because they are cheap and an edit does not disturb them.
-yaml::Node SectionOf(const YamlText& text, absl::string_view name) {
-  const yaml::Node* section = text.document().root().Find(name);
-  return section == nullptr ? yaml::Node() : *section;
-}
-
-std::string PlaceOf(const YamlText& text, yaml::Mark mark) {
-  return absl::StrCat(text.document().file_name(), ":", mark.line);
-}
-
-// The entry of `nodes` that defines a node.
-struct Definition {
-  YamlText* text = nullptr;
-  yaml::Node section;
-  yaml::Entry entry;
-  std::vector<std::string> names;
-};
-
-std::optional<Definition> FindNode(Texts& texts, absl::string_view name) {
-  for (YamlText& text : texts) {
-    const yaml::Node section = SectionOf(text, "nodes");
-    for (const yaml::Entry& entry : section.entries()) {
-      absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(entry.key);
-      if (names.ok() && Contains(*names, name))
-        return Definition{&text, section, entry, *std::move(names)};
-    }
-  }
-  return std::nullopt;
-}
-
 // Edits the files for one addition.
 class Adding {
  public:
-  Adding(Texts& texts, const NodeAddition& addition) : texts_(texts), addition_(addition) {}
+  Adding(InventoryTexts& texts, const NodeAddition& addition)
+      : texts_(texts), addition_(addition) {}
 
   absl::Status Run() {
     for (const std::string& name : addition_.names) {
@@ -96,7 +49,7 @@ class Adding {
   }
 
  private:
-  absl::Status Define(const Definition& like) {
+  absl::Status Define(const NodeDefinition& like) {
     const yaml::Entry& entry = like.entry;
     if (const yaml::Node* mac = entry.value.Find("mac"))
       return like.text->document().Error(
@@ -133,7 +86,7 @@ class Adding {
 
   // The text of the entry's `key` with the addresses of the new nodes: with those of the others
   // before them, or alone if `copies`.
-  absl::Status TakeAddresses(const Definition& like, const char* key,
+  absl::Status TakeAddresses(const NodeDefinition& like, const char* key,
                              const std::map<std::string, std::string>& addresses, bool copies,
                              std::map<std::string, std::string>& values) const {
     const yaml::Node* written = like.entry.value.Find(key);
@@ -226,7 +179,7 @@ class Adding {
 
   std::string NewNodes() const { return FoldHostlist(addition_.names); }
 
-  Texts& texts_;
+  InventoryTexts& texts_;
   const NodeAddition& addition_;
   bool has_rack_in_entry_ = false;
 };
@@ -247,19 +200,6 @@ std::optional<Numbered> SplitNumber(absl::string_view name) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::vector<std::string>> NodesOf(const Files& files) {
-  ASSIGN_OR_RETURN(const Texts texts, ParseAll(files));
-  std::vector<std::string> nodes;
-  for (const YamlText& text : texts) {
-    for (const yaml::Entry& entry : SectionOf(text, "nodes").entries()) {
-      const absl::StatusOr<std::vector<std::string>> names = ExpandHostlist(entry.key);
-      if (!names.ok()) return text.document().Error(entry.key_mark, names.status().message());
-      nodes.insert(nodes.end(), names->begin(), names->end());
-    }
-  }
-  return nodes;
-}
 
 std::string NodeLike(const std::vector<std::string>& existing, absl::string_view name) {
   const std::optional<Numbered> wanted = SplitNumber(name);
@@ -283,21 +223,9 @@ std::string NodeLike(const std::vector<std::string>& existing, absl::string_view
 }
 
 absl::StatusOr<Files> AddNodes(const Files& files, const NodeAddition& addition) {
-  ASSIGN_OR_RETURN(Texts texts, ParseAll(files));
+  ASSIGN_OR_RETURN(InventoryTexts texts, ParseSections(files));
   RETURN_IF_ERROR(Adding(texts, addition).Run());
-  Files changed;
-  for (const YamlText& text : texts) {
-    if (!text.is_changed()) continue;
-    const std::string& path = text.document().file_name();
-    std::string edited = text.Edited();
-    const absl::StatusOr<yaml::Document> read = yaml::Document::Parse(path, edited);
-    if (!read.ok())
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, " is written in a way that is not changed automatically; add ",
-          FoldHostlist(addition.names), " by hand. The attempt: ", read.status().message()));
-    changed[path] = std::move(edited);
-  }
-  return changed;
+  return ChangedTexts(texts, absl::StrCat("add ", FoldHostlist(addition.names)));
 }
 
 }  // namespace muster::cli

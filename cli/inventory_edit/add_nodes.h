@@ -19,10 +19,6 @@ struct NodeAddition {
   std::string rack;  // empty: that of `like`
 };
 
-// The names of the nodes that the files define, in their order. Files that cannot be parsed are
-// errors with their place.
-absl::StatusOr<std::vector<std::string>> NodesOf(const std::map<std::string, std::string>& files);
-
 // The node that `name` continues: of those that differ in their last number alone the nearest below
 // it, else the nearest above. Empty: there is none.
 std::string NodeLike(const std::vector<std::string>& existing, absl::string_view name);

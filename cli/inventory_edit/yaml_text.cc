@@ -1,6 +1,7 @@
 #include "cli/inventory_edit/yaml_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -185,6 +186,72 @@ absl::Status YamlText::CopyEntry(const yaml::Entry& entry, const std::string& ke
                                                         key, " by hand"));
   const bool is_last_line_open = lines.end == text.size() && !absl::EndsWith(text, "\n");
   edits_[lines.end] = {0, absl::StrCat(is_last_line_open ? "\n" : "", plain)};
+  return absl::OkStatus();
+}
+
+absl::Status YamlText::ByHand(yaml::Mark mark, const std::string& what) const {
+  return document_.Error(mark, absl::StrCat(what,
+                                            " is written in a way that is not changed "
+                                            "automatically; remove it by hand"));
+}
+
+absl::Status YamlText::RemoveEntry(const yaml::Node& map, const yaml::Entry& entry) {
+  if (!StandsAlone(map, entry)) return ByHand(entry.key_mark, absl::StrCat("'", entry.key, "'"));
+  const Lines lines = LinesOf(entry);
+  edits_[lines.begin] = {lines.end - lines.begin, ""};
+  return absl::OkStatus();
+}
+
+absl::Status YamlText::RemoveItem(const yaml::Node& item) {
+  const absl::string_view text = document_.text();
+  size_t begin = Offset(item.mark());
+  ASSIGN_OR_RETURN(const Edit scalar, ScalarEdit(item.mark(), item.text(), ""));
+  size_t end = begin + scalar.length;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  size_t line = Offset({item.mark().line, 1});
+  const absl::string_view before =
+      absl::StripLeadingAsciiWhitespace(text.substr(line, begin - line));
+  const absl::string_view behind = WithoutComment(text.substr(end, text.find('\n', end) - end));
+  if (absl::StripAsciiWhitespace(before) == "-" &&
+      absl::StripAsciiWhitespace(behind).empty()) {  // a line of its own
+    edits_[line] = {NextLine(text, line) - line, ""};
+    return absl::OkStatus();
+  }
+  while (end < text.size() && is_blank(text[end])) ++end;
+  if (end < text.size() && text[end] == ',') {
+    ++end;
+    while (end < text.size() && is_blank(text[end])) ++end;
+  } else {
+    while (begin > line && is_blank(text[begin - 1])) --begin;
+    if (begin == line || text[begin - 1] != ',')
+      return ByHand(item.mark(), absl::StrCat("'", item.text(), "'"));
+    // The comma may have gone with the item before; YAML takes one after the last item.
+    const auto covering = edits_.upper_bound(begin - 1);
+    const bool is_gone =
+        covering != edits_.begin() &&
+        std::prev(covering)->first + std::prev(covering)->second.length > begin - 1;
+    begin = is_gone ? Offset(item.mark()) : begin - 1;
+  }
+  edits_[begin] = {end - begin, ""};
+  return absl::OkStatus();
+}
+
+absl::Status YamlText::ReplaceList(const yaml::Node& list, const std::string& text) {
+  const size_t begin = Offset(list.mark());
+  if (list.IsScalar()) {
+    ASSIGN_OR_RETURN(Edit edit, ScalarEdit(list.mark(), list.text(), ""));
+    edits_[begin] = {edit.length, text};
+    return absl::OkStatus();
+  }
+  // Brackets within the list are in quotes, or it would not be one.
+  const absl::string_view rest = absl::string_view(document_.text()).substr(begin);
+  const size_t close = rest.find(
+      ']', list.items().empty()
+               ? 0
+               : Offset(list.items().back().mark()) - begin + list.items().back().text().size());
+  if (!absl::StartsWith(rest, "[") || close == absl::string_view::npos)
+    return ByHand(list.mark(), "this list, of which nothing is left,");
+  edits_[begin] = {close + 1, text};
   return absl::OkStatus();
 }
 

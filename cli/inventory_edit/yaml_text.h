@@ -31,6 +31,13 @@ class YamlText {
   absl::Status CopyEntry(const yaml::Entry& entry, const std::string& key,
                          const std::map<std::string, std::string>& values);
 
+  // Takes the entry out, with the comments in it and behind it; those before it stay.
+  absl::Status RemoveEntry(const yaml::Node& map, const yaml::Entry& entry);
+  // Takes a scalar out of a list that keeps another one: its line, or with its comma.
+  absl::Status RemoveItem(const yaml::Node& item);
+  // Puts `text` in the place of a scalar, or of a list in brackets, as it is.
+  absl::Status ReplaceList(const yaml::Node& list, const std::string& text);
+
   bool is_changed() const { return !edits_.empty(); }
   // The text with all edits.
   std::string Edited() const;
@@ -47,6 +54,7 @@ class YamlText {
   absl::StatusOr<Edit> ScalarEdit(yaml::Mark mark, const std::string& before,
                                   const std::string& after) const;
   absl::Status ReplaceAt(yaml::Mark mark, const std::string& before, const std::string& after);
+  absl::Status ByHand(yaml::Mark mark, const std::string& what) const;
   size_t Offset(yaml::Mark mark) const;
   Lines LinesOf(const yaml::Entry& entry) const;
 

@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
+#include "cli/render/run/drain_report.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/slurm_job.h"
@@ -12,15 +14,6 @@
 namespace muster::cli {
 namespace {
 
-SlurmJobsByNode JobsByNode(const v1::ListNodeJobsResponse& response) {
-  SlurmJobsByNode jobs;
-  for (const v1::NodeJobs& node : response.nodes()) {
-    for (const v1::SlurmJobInfo& job : node.jobs())
-      jobs[node.node()].push_back({job.id(), job.user(), job.name()});
-  }
-  return jobs;
-}
-
 template <typename Names>
 std::string Fold(const Names& names) {
   return FoldHostlist({names.begin(), names.end()});
@@ -29,15 +22,28 @@ std::string Fold(const Names& names) {
 bool IsInInventory(const v1::Node& node) { return !node.role().empty(); }
 bool IsInSlurm(const v1::Node& node) { return !node.service().empty(); }
 
-std::string Standing(const v1::Node& node, const SlurmJobsByNode& jobs) {
+std::string FateOf(const std::vector<SlurmJob>& jobs, JobsOnNodes fate) {
+  const bool is_one = jobs.size() == 1;
+  const std::string running = absl::StrCat(Describe(jobs), is_one ? " runs" : " run", " on it");
+  switch (fate) {
+    case JobsOnNodes::kStay:
+      return running;
+    case JobsOnNodes::kWaitedFor:
+      return absl::StrCat(running, DescribeEnd(jobs), ", and ", is_one ? "is" : "are",
+                          " waited for");
+    case JobsOnNodes::kEnd:
+      return absl::StrCat(running, " and ", is_one ? "is" : "are", " NOT waited for");
+  }
+  return running;
+}
+
+std::string Standing(const v1::Node& node, const SlurmJobsByNode& jobs, JobsOnNodes fate) {
   std::vector<std::string> parts;
   parts.push_back(node.connected() ? "connected" : "not connected");
   parts.push_back(IsInInventory(node) ? "in the inventory" : "not in the inventory");
   if (IsInSlurm(node)) parts.push_back(absl::StrCat("in Slurm: ", node.service()));
   const auto running = jobs.find(node.name());
-  if (running != jobs.end())
-    parts.push_back(absl::StrCat(Describe(running->second), " run",
-                                 running->second.size() == 1 ? "s" : "", " on it"));
+  if (running != jobs.end()) parts.push_back(FateOf(running->second, fate));
   return absl::StrJoin(parts, "; ");
 }
 
@@ -67,16 +73,33 @@ std::string ApplyQuestion(absl::string_view playbook, const v1::PreviewRunRespon
                       preview.cluster(), ", ", Fold(preview.nodes()), "?");
 }
 
-std::string RemovalQuestion(absl::string_view cluster, const std::vector<v1::Node>& nodes,
-                            const v1::ListNodeJobsResponse& jobs) {
+std::string RemovalQuestion(absl::string_view question, absl::string_view cluster,
+                            const std::vector<v1::Node>& nodes,
+                            const v1::ListNodeJobsResponse& jobs, JobsOnNodes fate) {
   const SlurmJobsByNode by_node = JobsByNode(jobs);
-  std::string question;
-  for (const v1::Node& node : nodes)
-    absl::StrAppend(&question, "  ", node.name(), ": ", Standing(node, by_node), "\n");
+  std::string text;
+  std::vector<std::string> names;
+  for (const v1::Node& node : nodes) {
+    // A node that does not answer is not waited for.
+    const JobsOnNodes its =
+        fate == JobsOnNodes::kWaitedFor && !node.connected() ? JobsOnNodes::kEnd : fate;
+    absl::StrAppend(&text, "  ", node.name(), ": ", Standing(node, by_node, its), "\n");
+    names.push_back(node.name());
+  }
   if (!jobs.unknown().empty())
-    absl::StrAppend(&question, "  unknown whether jobs run there: ", jobs.unknown(), "\n");
-  return absl::StrCat(question, "End the membership of ", Counted(nodes.size(), "node"),
-                      " in cluster ", cluster, "?");
+    absl::StrAppend(&text, "  unknown whether jobs run there: ", jobs.unknown(), "\n");
+  return absl::StrCat(text, absl::Substitute(question,
+                                             absl::StrCat(Counted(nodes.size(), "node"), ", ",
+                                                          FoldHostlist(names), ","),
+                                             cluster));
+}
+
+std::string RenameInstead(absl::string_view from, absl::string_view to) {
+  return absl::StrCat(
+      "a node is not renamed: its name is in its certificate, in the records of its runs and "
+      "validations, and in Slurm's accounting. Remove it and add it by its new name:\n"
+      "  muster node remove ",
+      from, "\n  muster node add ", to, " --like NODE --address ADDRESS\n");
 }
 
 std::string AfterRemoval(const std::vector<v1::Node>& nodes) {

@@ -1,10 +1,10 @@
 // muster node: the machines of the cluster.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -207,55 +207,6 @@ absl::StatusOr<int> ApproveNode(Context& context, const NodeApproveOptions& opti
   return kExitClean;
 }
 
-struct NodeRemoveOptions {
-  std::string nodes, reason;
-  bool yes = false;
-};
-
-// The members that a host list names, in their present state.
-absl::StatusOr<std::vector<v1::Node>> Members(Connection& connection, NodeStub& stub,
-                                              const std::string& hostlist) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(hostlist));
-  v1::ListNodesResponse all;
-  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodes, v1::ListNodesRequest(), &all));
-  std::vector<v1::Node> members;
-  for (const v1::Node& node : all.nodes()) {
-    if (std::find(names.begin(), names.end(), node.name()) != names.end()) members.push_back(node);
-  }
-  return members;
-}
-
-absl::Status AskToRemove(Connection& connection, NodeStub& stub, const NodeRemoveOptions& options,
-                         const std::vector<v1::Node>& members) {
-  if (options.yes) return absl::OkStatus();
-  v1::GetStatusResponse status;
-  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::GetStatus, v1::GetStatusRequest(), &status));
-  v1::ListNodeJobsRequest request;
-  request.set_nodes(options.nodes);
-  v1::ListNodeJobsResponse jobs;
-  RETURN_IF_ERROR(Call(connection, stub, &NodeStub::ListNodeJobs, request, &jobs));
-  return AskOrRefuse(RemovalQuestion(status.cluster(), members, jobs), "nothing was removed");
-}
-
-absl::StatusOr<int> RemoveNode(Context& context, const NodeRemoveOptions& options) {
-  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  NodeStub stub(connection->channel());
-  ASSIGN_OR_RETURN(const std::vector<v1::Node> members, Members(*connection, stub, options.nodes));
-  // The controller reports what is wrong with the names.
-  if (!members.empty()) RETURN_IF_ERROR(AskToRemove(*connection, stub, options, members));
-  v1::RemoveNodeRequest request;
-  request.set_nodes(options.nodes);
-  request.set_reason(options.reason);
-  v1::RemoveNodeResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &NodeStub::RemoveNode, request, &response));
-  Show(context, response, [&] {
-    return absl::StrCat("removed ",
-                        FoldHostlist({response.removed().begin(), response.removed().end()}), "\n",
-                        AfterRemoval(members));
-  });
-  return kExitClean;
-}
-
 absl::StatusOr<int> DrainNodes(Context& context, const std::string& nodes,
                                const std::string& reason) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
@@ -286,7 +237,7 @@ absl::StatusOr<int> ResumeNodes(Context& context, const std::string& nodes,
 
 void AddNode(CLI::App& app, Context& context) {
   CLI::App* node =
-      app.add_subcommand("node", "Machines: add, list, bootstrap, approve, drain, remove");
+      app.add_subcommand("node", "Machines: add, list, bootstrap, approve, drain, remove, replace");
   node->require_subcommand(1);
   AddNodeAdd(*node, context);
 
@@ -351,14 +302,19 @@ void AddNode(CLI::App& app, Context& context) {
   SetAction(resume, context,
             [&context, held_nodes, reason] { return ResumeNodes(context, *held_nodes, *reason); });
 
-  CLI::App* remove = node->add_subcommand("remove", "End a node's membership for good");
-  auto removal = std::make_shared<NodeRemoveOptions>();
-  remove->add_option("nodes", removal->nodes, "Host list")->required()->type_name("HOSTLIST");
-  remove->add_option("--reason", removal->reason, "Why; goes into the audit log")
+  AddNodeRemove(*node, context);
+  AddNodeReplace(*node, context);
+
+  CLI::App* rename = node->add_subcommand("rename", "Refuses, and says what to do instead");
+  auto names = std::make_shared<std::pair<std::string, std::string>>();
+  rename->add_option("node", names->first, "Its name in the inventory")
       ->required()
-      ->type_name("TEXT");
-  remove->add_flag("-y,--yes", removal->yes, "Do not ask");
-  SetAction(remove, context, [&context, removal] { return RemoveNode(context, *removal); });
+      ->type_name("NODE");
+  rename->add_option("name", names->second, "Another name")->required()->type_name("NAME");
+  SetAction(rename, context, [names]() -> absl::StatusOr<int> {
+    std::cerr << RenameInstead(names->first, names->second);
+    return kExitRefused;
+  });
 }
 
 }  // namespace muster::cli

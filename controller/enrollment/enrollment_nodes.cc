@@ -96,7 +96,7 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
           return absl::FailedPreconditionError(absl::StrCat(
               "several machines are waiting as ", name, ": ", FingerprintOf(*waiting), " (",
               waiting->peer, "), ", FingerprintOf(enrollment), " (", enrollment.peer,
-              "); run `muster node remove ", name, "` to reject them all, and make a new token"));
+              "); run `muster node remove ", name, " --membership-only` to reject them all, and make a new token"));
         waiting = &enrollment;
       }
       if (waiting == nullptr)
@@ -108,7 +108,7 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
             absl::StrCat("the machine that is waiting as ", name, " has the key ",
                          FingerprintOf(*waiting), ", not ", seen->second,
                          ": compare it with the key on that machine's console; `muster node ",
-                         "remove ", name, "` rejects it"));
+                         "remove ", name, " --membership-only` rejects it"));
       RETURN_IF_ERROR(Admit(txn, *waiting, actor, now, &denied));
     }
     return absl::OkStatus();

@@ -90,7 +90,7 @@ absl::Status Enrollment::RevokeToken(absl::string_view token_id, const Actor& ac
       if (token.used_at.has_value())
         return absl::FailedPreconditionError(
             absl::StrCat("token ", token_id, " was already used; to remove the machine run ",
-                         "`muster node remove ", token.node_name, "`"));
+                         "`muster node remove ", token.node_name, " --membership-only`"));
       if (token.revoked_at.has_value()) return absl::OkStatus();
       RETURN_IF_ERROR(txn.tokens().Revoke(token_id, now));
       return Audit(txn, now, actor, "token.revoke", token.node_name, token_id);

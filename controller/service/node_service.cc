@@ -299,12 +299,32 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
   return absl::OkStatus();
 }
 
+bool NodeService::IsMember(const std::string& name) {
+  return store_.View([&](Transaction& txn) { return txn.nodes().GetByName(name).status(); }).ok();
+}
+
 absl::StatusOr<std::vector<std::string>> NodeService::Workers(const std::string& selector) {
   if (!gate_.is_shut()) return gate_.Reconcile();
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
-  ASSIGN_OR_RETURN(const std::vector<const Node*> nodes, Select(*current.inventory, selector));
+  absl::StatusOr<std::vector<const Node*>> nodes = Select(*current.inventory, selector);
   std::vector<std::string> names;
-  for (const Node* node : nodes) {
+  if (!nodes.ok()) {
+    // Members that an inventory has dropped may still have jobs.
+    const absl::StatusOr<std::vector<std::string>> listed = ExpandHostlist(selector);
+    if (!listed.ok()) return nodes.status();
+    std::vector<const Node*> known;
+    for (const std::string& name : *listed) {
+      if (const Node* node = current.inventory->FindNode(name); node != nullptr) {
+        known.push_back(node);
+      } else if (IsMember(name)) {
+        names.push_back(name);
+      } else {
+        return nodes.status();
+      }
+    }
+    nodes = std::move(known);
+  }
+  for (const Node* node : *nodes) {
     if (node->role != NodeRole::kCompute) {
       return absl::InvalidArgumentError(absl::StrCat(node->name, " is a ", NodeRoleName(node->role),
                                                      " node, which Slurm gives no jobs"));

@@ -89,7 +89,9 @@ class NodeService final : public v1::NodeService::Service {
   // Has no inventory when none was applied yet.
   absl::StatusOr<InventoryVersion> InventoryIfAny();
   absl::StatusOr<std::vector<v1::Node>> AllNodes(const InventoryVersion& inventory);
-  // The workers that a selector names. FailedPrecondition: the gate is off.
+  bool IsMember(const std::string& name);
+  // The workers that a selector names, with members that the inventory has dropped.
+  // FailedPrecondition: the gate is off.
   absl::StatusOr<std::vector<std::string>> Workers(const std::string& selector);
 
   Store& store_;

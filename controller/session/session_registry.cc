@@ -194,7 +194,7 @@ absl::Status SessionRegistry::CheckClone(absl::string_view node_uuid, const Node
   const std::string message =
       absl::StrCat("two machines use the identity of ", node.name, ": boot ", boot_id, " from ",
                    session.peer(), " connected again after another one; run `muster node remove ",
-                   node.name, "` and enroll each machine with its own token");
+                   node.name, " --membership-only` and enroll each machine with its own token");
   if (is_news) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
       return Audit(txn, now, NodeActor(uuid, session.peer()), "node.clone", node.name, message);

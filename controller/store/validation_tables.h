@@ -90,7 +90,8 @@ struct CheckHistoryQuery {
   std::string node;
   std::string name;                  // of the check
   std::string parameters_digest;     // of the measurements
-  std::string before_validation_id;  // excludes this one
+  // Excludes this one, and those in which another machine had the node's name than in this one.
+  std::string before_validation_id;
   uint32_t limit = 20;
   uint32_t skip = 0;  // skips so many first
   bool oldest_first = false;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A node into a running cluster by one command: from a bare machine that no inventory names, past the gate
-# to one that is idle in Slurm. The job that runs meanwhile continues, and slurmd of the other nodes is not
-# restarted.
+# to one that is idle in Slurm; then another machine under its name, and out of the cluster again, by one
+# command each. The job that runs meanwhile continues, and slurmd of the other nodes is not restarted.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -63,6 +63,13 @@ shepherd=$(shepherd_of c001 "$job")
 before=$(slurmd_of c001; slurmd_of c002)
 add() { muster node add c003 --like c002 --address "$address" --site "$work/site" --inventory "$work/inventory" "$@"; }
 
+nobody_else_noticed() {
+  is_running "$job" || fail "job $job does not run any longer"
+  expect_equal "$shepherd" "$(shepherd_of c001 "$job")" "the process of the job"
+  expect_equal "$before" "$(slurmd_of c001; slurmd_of c002)" "slurmd of c001 and c002"
+}
+cp -r "$work/inventory" "$work/without_c003"
+
 step "a plan changes nothing"
 written=$(contents)
 plan=$(add --plan)
@@ -88,9 +95,7 @@ expect_contains "$SAID" "slurmd of c[001-002]: not restarted" "the proof"
 wait_for 20 "c003 idle" nodes_idle c002 c003
 
 step "nobody else noticed"
-is_running "$job" || fail "job $job does not run any longer"
-expect_equal "$shepherd" "$(shepherd_of c001 "$job")" "the process of the job"
-expect_equal "$before" "$(slurmd_of c001; slurmd_of c002)" "slurmd of c001 and c002"
+nobody_else_noticed
 expect_equal "c001 c003" "$(on login1 srun --immediate=30 --mem=50 -N2 -w 'c[001,003]' hostname | sort | xargs)" \
   "a job on an old and a new node"
 on c001 getent hosts c003 >/dev/null || fail "c001 does not know the name of c003"
@@ -105,6 +110,65 @@ expect_contains "$SAID" "c003: in the inventory already" "the second time"
 expect_contains "$SAID" "c003: already joined" "the second time"
 if grep -E '^(total|c003|login1) .* changed=[1-9]' <<<"$SAID"; then fail "the second time changed something"; fi
 is_running "$job" || fail "job $job does not run any longer"
+
+change() { muster node "$@" --site "$work/site" --inventory "$work/inventory"; }  # VERB NODE ARGS…
+uuid_of_c003() { muster node show c003 | sed -n 's/^uuid *//p'; }
+
+step "another machine under the name"
+written=$(contents)
+uuid=$(uuid_of_c003)
+rc=0
+show change replace c003 --yes || rc=$?
+expect_equal 0 "$rc" "exit code"
+expect_contains "$SAID" "c003: drained, being replaced" "the drain"
+expect_contains "$SAID" "c003: the membership of the earlier machine has ended" "the end of the earlier one"
+expect_contains "$SAID" "c003: replaced" "the end"
+expect_contains "$SAID" "running job $job: still running" "the proof"
+[[ $(uuid_of_c003) != "$uuid" ]] || fail "the machine is still $uuid"
+expect_contains "$(muster node show c003)" "in service" "c003"
+expect_equal "$written" "$(contents)" "the inventory"
+wait_for 20 "c003 idle" nodes_idle c002 c003
+nobody_else_noticed
+
+step "refused: what the rest needs, and another name"
+for refused in 'remove login1 --yes' 'remove c[001-003] --yes' 'replace login1 --yes'; do
+  # shellcheck disable=SC2086  # words
+  if show change $refused; then fail "done: $refused"; fi
+done
+expect_equal "$written" "$(contents)" "the inventory after refusals"
+rc=0
+show muster node rename c003 c004 || rc=$?
+expect_equal 2 "$rc" "exit code of a rename"
+expect_contains "$SAID" "muster node add c004" "what to do instead"
+
+step "a removal that is given up leaves the node drained, and its job alone"
+last=$(on login1 sbatch --parsable --chdir=/ --output=/dev/null --mem=50 --time=5 -w c003 --wrap 'sleep 12')
+wait_for 20 "job $last runs" is_running "$last"
+rc=0
+show change remove c003 --yes --drain-timeout 1s || rc=$?
+expect_equal 3 "$rc" "exit code"
+expect_contains "$SAID" "c003: waits for job $last (root, wrap), which ends in at most" "what it waits for"
+expect_contains "$SAID" "c003 stays drained" "how to go on"
+is_drained_for c003 "being removed" || fail "c003 is not drained"
+is_running "$last" || fail "job $last does not run any longer"
+expect_equal "$written" "$(contents)" "the inventory"
+
+step "the same command continues"
+rc=0
+show change remove c003 --yes || rc=$?
+expect_equal 0 "$rc" "exit code"
+expect_contains "$SAID" "running job $job: still running" "the proof"
+expect_contains "$SAID" "c003: removed" "the end"
+[[ -z $(on login1 squeue -h -j "$last" -o %T 2>/dev/null) ]] || fail "job $last was not waited for"
+diff -r "$work/without_c003" "$work/inventory" || fail "the inventory is not what it was without c003"
+[[ $(muster node list) != *c003* ]] || fail "c003 is still a node"
+[[ $(on login1 sinfo -h -N -o %N) != *c003* ]] || fail "Slurm still has c003"
+if on c001 getent hosts c003 >/dev/null; then fail "c001 still knows the name of c003"; fi
+expect_contains "$(muster validate history c003)" "acceptance" "what is left to read of c003"
+expect_contains "$(muster audit list)" "node.remove" "the audit log"
+nobody_else_noticed
+if show change remove c003 --yes; then fail "c003 was removed twice"; fi
+expect_contains "$SAID" "not enrolled" "the second time"
 
 step "the inventory of the controller, in an empty folder"
 muster inventory pull "$work/pulled" >/dev/null

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/human_duration.h"
 #include "common/base/text/plain_text.h"
 
 namespace muster {
@@ -82,6 +83,27 @@ std::vector<Group> GroupByNodes(const SlurmJobsByNode& jobs) {
 }  // namespace
 
 std::string Describe(absl::Span<const SlurmJob> jobs) { return Describe(jobs, kMaxNamed); }
+
+absl::Duration LongestDrain(absl::Span<const SlurmJob> jobs) {
+  absl::Duration longest = absl::ZeroDuration();
+  for (const SlurmJob& job : jobs) longest = std::max(longest, job.time_left);
+  return longest;
+}
+
+std::string DescribeEnd(absl::Span<const SlurmJob> jobs) {
+  const absl::Duration longest = LongestDrain(jobs);
+  const bool is_one = jobs.size() == 1;
+  if (longest == absl::InfiniteDuration()) {
+    return is_one ? ", whose time limit is not known or unlimited"
+                  : ", one of which has a time limit that is not known or unlimited";
+  }
+  // "At most" has to hold for what is cut off, too.
+  const absl::Duration unit = longest < absl::Hours(1)    ? absl::Seconds(1)
+                              : longest < absl::Hours(24) ? absl::Minutes(1)
+                                                          : absl::Hours(1);
+  return absl::StrCat(is_one ? ", which ends" : ", which end", " in at most ",
+                      HumanDuration(absl::Ceil(longest, unit)));
+}
 
 std::string DescribeWhere(const SlurmJobsByNode& jobs) {
   std::vector<std::string> parts;

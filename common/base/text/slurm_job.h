@@ -25,6 +25,13 @@ using SlurmJobsByNode = std::map<std::string, std::vector<SlurmJob>>;
 // plain text of one line and bounded length, whatever the jobs are called.
 std::string Describe(absl::Span<const SlurmJob> jobs);
 
+// The longest time until all of the jobs have ended by their limits; infinite where one has none,
+// or where it is not known.
+absl::Duration LongestDrain(absl::Span<const SlurmJob> jobs);
+
+// ", which ends in at most 3h 10m", to follow Describe(): when the limits end all of them.
+std::string DescribeEnd(absl::Span<const SlurmJob> jobs);
+
 // "job 4 (root, s3) runs on c[003-004]", "job 4 runs on c001 and jobs 5 and 6 run on c002": each
 // job once, bounded as above. Empty if there are none.
 std::string DescribeWhere(const SlurmJobsByNode& jobs);

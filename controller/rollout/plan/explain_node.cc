@@ -24,22 +24,6 @@ std::string WithDetail(absl::string_view sentence, absl::string_view detail) {
   return absl::StrCat(sentence, detail.empty() ? "" : ": ", detail);
 }
 
-// ", which ends in at most 3h 10m"
-std::string EndOf(const std::vector<SlurmJob>& jobs) {
-  const absl::Duration longest = LongestDrain(jobs);
-  const bool is_one = jobs.size() == 1;
-  if (longest == absl::InfiniteDuration()) {
-    return is_one ? ", whose time limit is not known or unlimited"
-                  : ", one of which has a time limit that is not known or unlimited";
-  }
-  // "At most" has to hold for what is cut off, too.
-  const absl::Duration unit = longest < absl::Hours(1)    ? absl::Seconds(1)
-                              : longest < absl::Hours(24) ? absl::Minutes(1)
-                                                          : absl::Hours(1);
-  return absl::StrCat(is_one ? ", which ends" : ", which end", " in at most ",
-                      HumanDuration(absl::Ceil(longest, unit)));
-}
-
 std::string ExplainDraining(const RolloutView& view, const NodeView& node) {
   if (!view.slurm_trouble.empty()) {
     return absl::StrCat("waits for Slurm to tell whether jobs are on it: ", view.slurm_trouble);
@@ -47,7 +31,7 @@ std::string ExplainDraining(const RolloutView& view, const NodeView& node) {
   if (!node.is_connected) return "waits for its agent, which is not connected";
   std::string text;
   if (!node.jobs.empty()) {
-    text = absl::StrCat("waits for ", Describe(node.jobs), EndOf(node.jobs));
+    text = absl::StrCat("waits for ", Describe(node.jobs), DescribeEnd(node.jobs));
   } else if (!node.is_drained) {
     text = WithDetail("waits until no job can start on it", node.service);
   } else {

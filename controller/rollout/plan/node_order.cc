@@ -69,12 +69,6 @@ std::vector<const NodeView*> UsualOrder(std::vector<const NodeView*> nodes) {
   return Ordered(nodes, true);
 }
 
-absl::Duration LongestDrain(const std::vector<SlurmJob>& jobs) {
-  absl::Duration longest = absl::ZeroDuration();
-  for (const SlurmJob& job : jobs) longest = std::max(longest, job.time_left);
-  return longest;
-}
-
 std::vector<Place> ForecastOrder(const RolloutView& view) {
   std::vector<const NodeView*> pending;
   std::vector<const NodeView*> unreachable;

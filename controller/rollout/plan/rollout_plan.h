@@ -122,8 +122,4 @@ struct Place {
 };
 std::vector<Place> ForecastOrder(const RolloutView& view);
 
-// The longest time until all of the jobs have ended by their limits; infinite where one has none,
-// or where it is not known.
-absl::Duration LongestDrain(const std::vector<SlurmJob>& jobs);
-
 }  // namespace muster::controller::rollout

@@ -115,15 +115,22 @@ absl::StatusOr<std::vector<CheckResultRecord>> SociValidationCheckTable::History
         const HistoryKeys& keys = read.values;
         return read.RunAll([&] {
           return (context_.session.prepare
-                      << "SELECT r.check_id, r.reported_at, r.result FROM validation_checks c "
+                      << "SELECT r.check_id, r.reported_at, r.result "
+                         "FROM (SELECT :not AS judged) JOIN validation_checks c "
                          "JOIN check_results r ON r.check_id = c.check_id "
-                         "WHERE c.node = :node AND c.name = :name AND c.validation_id <> :not "
+                         "WHERE c.node = :node AND c.name = :name AND c.validation_id <> judged "
                          "AND c.parameters_digest = :parameters "
                          "AND c.outcome = 1 "  // v1::OUTCOME_PASS
+                         // Another machine had the name then.
+                         "AND NOT EXISTS (SELECT 1 FROM validation_nodes now "
+                         "JOIN validation_nodes earlier ON earlier.node = now.node "
+                         "WHERE now.validation_id = judged AND now.node = c.node "
+                         "AND earlier.validation_id = c.validation_id "
+                         "AND earlier.node_uuid <> now.node_uuid) "
                          "ORDER BY r.reported_at "
                       << (query.oldest_first ? "ASC" : "DESC") << " LIMIT :limit OFFSET :skip",
                   into(read.row.check_id), into(read.row.reported_at), into(read.row.result),
-                  use(keys.node), use(keys.name), use(keys.before_validation_id),
+                  use(keys.before_validation_id), use(keys.node), use(keys.name),
                   use(keys.parameters_digest), use(keys.limit), use(keys.skip));
         });
       });

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
 #include "muster/v1/run.pb.h"
@@ -56,16 +57,35 @@ TEST(Questions, AnApplyNamesClusterNodesAndTheJobsThatDie) {
 TEST(Questions, ARemovalSaysWhatTheNodesAreAndWhatIsLeftToDo) {
   const std::vector<v1::Node> nodes = {NodeNamed("c001", "compute", "in service"),
                                        NodeNamed("c009", "", "")};
-  const std::string question = RemovalQuestion("lab", nodes, JobsOn("c001", {}));
+  const auto question = [&](JobsOnNodes fate) {
+    return RemovalQuestion("Remove $0 from cluster $1?", "lab", nodes, JobsOn("c001", {}), fate);
+  };
+  const std::string begin =
+      "  c001: connected; in the inventory; in Slurm: in service; job 4 (root, s3) runs on it";
+  const std::string end =
+      "\n  c009: connected; not in the inventory\nRemove 2 nodes, c[001,009], from cluster lab?";
+  EXPECT_EQ(question(JobsOnNodes::kStay), absl::StrCat(begin, end));
+  EXPECT_EQ(question(JobsOnNodes::kEnd), absl::StrCat(begin, " and is NOT waited for", end));
   EXPECT_EQ(
-      question,
-      "  c001: connected; in the inventory; in Slurm: in service; job 4 (root, s3) runs on it\n"
-      "  c009: connected; not in the inventory\n"
-      "End the membership of 2 nodes in cluster lab?");
+      question(JobsOnNodes::kWaitedFor),
+      absl::StrCat(begin, ", whose time limit is not known or unlimited, and is waited for", end));
   EXPECT_THAT(AfterRemoval(nodes),
               AllOf(HasSubstr("still names c001:"), HasSubstr("muster inventory apply"),
                     HasSubstr("muster apply playbooks/site.yaml")));
   EXPECT_EQ(AfterRemoval({nodes[1]}), "");
+}
+
+TEST(Questions, JobsOfANodeThatIsAwayAreNotWaitedFor) {
+  std::vector<v1::Node> nodes = {NodeNamed("c001", "compute", "in service")};
+  nodes[0].set_connected(false);
+  EXPECT_THAT(RemovalQuestion("Remove $0 from $1?", "lab", nodes, JobsOn("c001", {"5"}),
+                              JobsOnNodes::kWaitedFor),
+              HasSubstr("jobs 4 (root, s3) and 5 run on it and are NOT waited for"));
+}
+
+TEST(Questions, ARenameSaysWhatToDoInstead) {
+  EXPECT_THAT(RenameInstead("c001", "gpu01"),
+              AllOf(HasSubstr("muster node remove c001\n"), HasSubstr("muster node add gpu01 ")));
 }
 
 TEST(Questions, AnInventoryIsAskedForOnlyWhereItRenamesOrDrops) {

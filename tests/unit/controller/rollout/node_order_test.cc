@@ -18,14 +18,6 @@ std::vector<std::string> Forecast(const RolloutView& view) {
   return words;
 }
 
-TEST(LongestDrain, IsThatOfTheLastJob) {
-  EXPECT_EQ(LongestDrain({}), absl::ZeroDuration());
-  EXPECT_EQ(LongestDrain({JobOf(absl::Hours(1)), JobOf(absl::Hours(3)), JobOf(absl::Hours(2))}),
-            absl::Hours(3));
-  EXPECT_EQ(LongestDrain({JobOf(absl::Hours(1)), JobOf(absl::InfiniteDuration())}),
-            absl::InfiniteDuration());
-}
-
 TEST(ForecastOrder, OutFirstThenIdleThenBySoonestEnd) {
   RolloutView view = ClusterOf(6);
   view.nodes[0].jobs = {JobOf(absl::InfiniteDuration())};

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
@@ -12,6 +13,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -181,6 +183,37 @@ TEST_F(StoreValidations, HistoryLeavesOutTheValidationItselfWhatFailedAndOtherPa
               1u);
     EXPECT_THAT(txn.validation_checks().History({"c001", "gpu-gemm", "p", "", 10}).value(),
                 SizeIs(2));
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreValidations, TheHistoryOfANameEndsWhereAnotherMachineHadIt) {
+  ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    const char* const kMachines[] = {"old", "old", "new", "new"};
+    for (int i = 0; i < 4; ++i) {
+      const std::string id = absl::StrCat("v-", i + 1);
+      RETURN_IF_ERROR(txn.validations().Put(Sample(id, kValidationsNow)));
+      RETURN_IF_ERROR(txn.validations().PutNode({id, "c001", kMachines[i], 0, "", ""}));
+      ValidationCheckRecord check = Check(id + "/a", id);
+      check.outcome = 1;
+      RETURN_IF_ERROR(txn.validation_checks().Put(check));
+      RETURN_IF_ERROR(
+          txn.validation_checks().PutResult({id + "/a", kValidationsNow + absl::Seconds(i), id}));
+    }
+    return absl::OkStatus();
+  }));
+  ASSERT_OK(store_->View([](Transaction& txn) -> absl::Status {
+    const auto earlier = [&](const char* validation, bool oldest_first) {
+      std::vector<std::string> ids;
+      const auto history = txn.validation_checks().History(
+          {"c001", "gpu-gemm", "p", validation, 10, 0, oldest_first});
+      for (const CheckResultRecord& record : *history) ids.push_back(record.result);
+      return ids;
+    };
+    EXPECT_THAT(earlier("v-4", false), ElementsAre("v-3"));
+    EXPECT_THAT(earlier("v-4", true), ElementsAre("v-3"));
+    EXPECT_THAT(earlier("v-3", false), ElementsAre("v-4"));
+    EXPECT_THAT(earlier("v-2", false), ElementsAre("v-1"));
     return absl::OkStatus();
   }));
 }

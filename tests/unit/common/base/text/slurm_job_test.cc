@@ -51,6 +51,29 @@ TEST(SlurmJob, ManyOnManyNodesAreCounted) {
   EXPECT_THAT(DescribeWhere(jobs), EndsWith(" and 11 more run on c[003-004]"));
 }
 
+SlurmJob Lasting(absl::Duration time_left) {
+  SlurmJob job = {"4", "", ""};
+  job.time_left = time_left;
+  return job;
+}
+
+TEST(SlurmJob, TheLongestDrainIsThatOfTheLastJob) {
+  EXPECT_EQ(LongestDrain({}), absl::ZeroDuration());
+  EXPECT_EQ(
+      LongestDrain({Lasting(absl::Hours(1)), Lasting(absl::Hours(3)), Lasting(absl::Hours(2))}),
+      absl::Hours(3));
+  EXPECT_EQ(LongestDrain({Lasting(absl::Hours(1)), Lasting(absl::InfiniteDuration())}),
+            absl::InfiniteDuration());
+}
+
+TEST(SlurmJob, TheEndIsRoundedUp) {
+  EXPECT_EQ(DescribeEnd({Lasting(absl::Milliseconds(90'500))}), ", which ends in at most 1m 31s");
+  EXPECT_EQ(DescribeEnd({Lasting(absl::Hours(3) + absl::Seconds(1)), Lasting(absl::Hours(1))}),
+            ", which end in at most 3h 01m");
+  EXPECT_EQ(DescribeEnd({Lasting(absl::InfiniteDuration())}),
+            ", whose time limit is not known or unlimited");
+}
+
 TEST(SlurmJob, NamesThatAreMeantToConfuseStayPlainAndShort) {
   SlurmJobsByNode jobs;
   const std::string name = absl::StrCat("\x1b[2J\r\n\xff\xe2\x80\xae", std::string(10'000, 'x'));
