@@ -344,8 +344,21 @@ TEST_F(SiteTest, ANodeServesTimeToTheOthersAndDoesNotAskItself) {
 
 TEST_F(SiteTest, TheInstalledVersionDecidesHowNodesAreTakenIn) {
   UseCluster("university-2080ti");
-  for (const auto& [version, reconfigures] : {std::pair("12", false), std::pair("13", true)}) {
+  site_["playbooks/stacks/newer.yaml"] = R"(
+description: Debian 12 with a Slurm of the site's own
+os: [debian 12]
+kernel: {from: "6.1", below: "6.2"}
+slurm: {version: 24.11.5}
+)";
+  struct Case {
+    const char *version, *stack;
+    bool reconfigures;
+  };
+  for (const auto& [version, stack, reconfigures] :
+       {Case{"12", "", false}, Case{"13", "", true}, Case{"12", "newer", true}}) {
+    SCOPED_TRACE(absl::StrCat(version, " ", stack));
     GiveFacts(version, "none", 4);
+    if (*stack != '\0') options_.extra_vars["stack"] = stack;
     int reconfigure = 0, restart = 0;
     for (const v1::Plan& plan : CompileAll())
       for (const v1::RolePlan& role : plan.roles())
