@@ -80,9 +80,8 @@ struct PolicyDecision {
 
 // What holds for every view:
 //
-// - Nothing starts while the policy's newest rollout has not ended, whatever was accepted since;
-// the
-//   newest bundle follows it.
+// - Nothing starts while the policy's newest rollout has not ended, whatever was accepted since:
+//   the newest bundle follows it.
 // - Nothing starts of a revoked bundle, and no earlier one in its place: policies never go back.
 // - A pair that the policy has tried starts again only when it did not complete and its bundle was
 //   accepted once more after that. Completed, or applied whole by somebody since, is up to date.
