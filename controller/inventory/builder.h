@@ -72,7 +72,6 @@ class InventoryBuilder {
                   Rack* rack);
   void ReadGroup(const yaml::Document& document, const yaml::Entry& entry);
   void ReadPartition(const yaml::Document& document, const yaml::Entry& entry);
-  // update_policy.cc
   void ReadUpdate(const yaml::Document& document, const yaml::Entry& entry);
   void ReadLimits(const yaml::Document& document, const yaml::Entry& entry, yaml::MapReader& reader,
                   UpdateSource& source);

@@ -63,11 +63,12 @@ EOF
 policy_is() { muster -o json rollout policies | read_json 'sys.exit(value["policies"][0]["state"] != sys.argv[1])' "$1"; }  # STATE
 rollouts() { muster -o json rollout list | read_json 'print(len(value["rollouts"]))'; }
 # The workers that are out of service at once, by somebody who asks slurmctld all the time: a line each
-# time, of nodes with their states.
+# time, of nodes with their states. A node that is "idle*" has been given back, and slurmctld reaches it
+# within a second or so; one that is away for longer is drained or down.
 watch_service() {
   lab exec login1 sh -c 'while sleep 0.2; do
     echo $(sinfo -h -N -o "%N:%T" 2>/dev/null | sort -u |
-      grep -vE ":(idle|planned|mixed|allocated|completing)-?$"); done' \
+      grep -vE ":(idle[*]?|planned|mixed|allocated|completing)-?$"); done' \
     >"$work/out_of_service" 2>/dev/null &
   watcher=$!
 }
