@@ -26,9 +26,9 @@ const Json& PartOf(const Json& object, const char* key) {
   return found != object.end() && found->is_object() ? *found : kNone;
 }
 
-// The first of `names` that the value is, or that is in the list or host list that it is.
+// The first of `names` that the value is, or that is in a host list, a list or a map that it is.
 std::string NamedIn(const Json& value, const Names& names) {
-  if (value.is_array()) {
+  if (value.is_structured()) {
     for (const Json& each : value)
       if (std::string name = NamedIn(each, names); !name.empty()) return name;
   }

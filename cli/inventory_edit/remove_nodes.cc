@@ -33,7 +33,7 @@ absl::StatusOr<std::string> NarrowPattern(absl::string_view pattern, const Names
   std::vector<std::string> terms;
   for (const absl::string_view term : SplitItems(pattern)) {
     absl::string_view list = absl::StripAsciiWhitespace(term);
-    const bool is_excluded = absl::ConsumePrefix(&list, "!");
+    absl::ConsumePrefix(&list, "!");
     const absl::StatusOr<std::vector<std::string>> expanded = ExpandHostlist(list);
     const std::set<size_t> places = expanded.ok() ? PlacesOf(*expanded, names) : std::set<size_t>();
     if (places.empty()) {
@@ -41,7 +41,9 @@ absl::StatusOr<std::string> NarrowPattern(absl::string_view pattern, const Names
       continue;
     }
     ASSIGN_OR_RETURN(const std::string narrow, NarrowHostlist(list, places));
-    if (!narrow.empty()) terms.push_back(absl::StrCat(is_excluded ? "!" : "", narrow));
+    if (narrow.empty()) continue;
+    terms.emplace_back(term);
+    terms.back().replace(static_cast<size_t>(list.data() - term.data()), list.size(), narrow);
   }
   return absl::StrJoin(terms, ",");
 }

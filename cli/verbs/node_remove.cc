@@ -1,6 +1,7 @@
 // muster node remove: machines out of a running cluster, from their last job to the denied
 // certificate.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -89,9 +90,10 @@ class Departure {
     if (!change_.changes.empty())
       absl::StrAppend(&text, absl::StrJoin(change_.changes, "\n"), "\n");
     std::vector<std::string> steps;
-    steps.push_back(absl::StrCat(
-        "drain ", nodes_,
-        options_.drain.force ? ", without waiting for jobs" : ", and wait until no job is there"));
+    if (std::any_of(known_.begin(), known_.end(), IsMember))
+      steps.push_back(absl::StrCat("drain ", nodes_,
+                                   options_.drain.force ? ", without waiting for jobs"
+                                                        : ", and wait until no job is there"));
     if (!change_.changes.empty())
       steps.push_back(absl::StrCat("write ", options_.site.inventory_path(), " and apply it"));
     if (has_names_) steps.push_back("tell the other workers the names of all nodes");

@@ -93,10 +93,11 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
       for (EnrollmentRecord& enrollment : all) {
         if (enrollment.node_name != name || !IsWaiting(enrollment)) continue;
         if (waiting != nullptr)
-          return absl::FailedPreconditionError(absl::StrCat(
-              "several machines are waiting as ", name, ": ", FingerprintOf(*waiting), " (",
-              waiting->peer, "), ", FingerprintOf(enrollment), " (", enrollment.peer,
-              "); run `muster node remove ", name, " --membership-only` to reject them all, and make a new token"));
+          return absl::FailedPreconditionError(
+              absl::StrCat("several machines are waiting as ", name, ": ", FingerprintOf(*waiting),
+                           " (", waiting->peer, "), ", FingerprintOf(enrollment), " (",
+                           enrollment.peer, "); run `muster node remove ", name,
+                           " --membership-only` to reject them all, and make a new token"));
         waiting = &enrollment;
       }
       if (waiting == nullptr)

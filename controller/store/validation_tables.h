@@ -88,8 +88,8 @@ struct CheckResultRecord {
 
 struct CheckHistoryQuery {
   std::string node;
-  std::string name;                  // of the check
-  std::string parameters_digest;     // of the measurements
+  std::string name;               // of the check
+  std::string parameters_digest;  // of the measurements
   // Excludes this one, and those in which another machine had the node's name than in this one.
   std::string before_validation_id;
   uint32_t limit = 20;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/inventory_edit/inventory_texts.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/cli/inventory_edit/ok_matcher.h"

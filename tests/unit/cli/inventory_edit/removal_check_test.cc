@@ -12,23 +12,23 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 
-constexpr char kInForce[] = R"({
+constexpr char kWithVariables[] = R"({
   "nodes": {"login2": {"role": "login"}, "login1": {"role": "login"}, "store1": {"role": "storage"},
-            "c001": {"role": "compute", "vars": {"beeond_on": ["c002", "c003"]}},
+            "c001": {"role": "compute", "vars": {"beeond_on": [{"nodes": "c[002-003]"}]}},
             "c002": {"role": "compute"}, "c004": {"role": "compute"}},
   "groups": {"gpu": {"nodes": "c[001-002]", "vars": {"prometheus_host": "store1"}}},
   "vars": {"peers": "x[1-2],c004", "slurm_mail": "not a [host list"}})";
 
 TEST(RemovalCheck, WorkersAndOtherLoginNodesMayGo) {
-  EXPECT_OK(CheckRemovable(kInForce, {"c001", "login1"}));
+  EXPECT_OK(CheckRemovable(kWithVariables, {"c001", "login1"}));
   // What names c002 goes with c001.
-  EXPECT_OK(CheckRemovable(kInForce, {"c001", "c002"}));
+  EXPECT_OK(CheckRemovable(kWithVariables, {"c001", "c002"}));
 }
 
 TEST(RemovalCheck, WhatTheRestNeedsMayNot) {
   for (const std::vector<std::string>& names : std::vector<std::vector<std::string>>{
            {"login2"}, {"login1", "login2"}, {"store1"}, {"c002"}, {"c004"}})
-    EXPECT_THAT(CheckRemovable(kInForce, names),
+    EXPECT_THAT(CheckRemovable(kWithVariables, names),
                 StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
@@ -39,10 +39,11 @@ TEST(RemovalCheck, TheFirstLoginNodeMayGoIfAVariableNamesAnotherOneForSlurmctld)
 }
 
 TEST(RemovalCheck, OnlyWorkersAreReplaced) {
-  EXPECT_OK(CheckReplaceable(kInForce, {"c001", "c004"}));
-  EXPECT_THAT(CheckReplaceable(kInForce, {"c001", "store1"}),
+  EXPECT_OK(CheckReplaceable(kWithVariables, {"c001", "c004"}));
+  EXPECT_THAT(CheckReplaceable(kWithVariables, {"c001", "store1"}),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_THAT(CheckReplaceable(kInForce, {"c009"}), StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(CheckReplaceable(kWithVariables, {"c009"}),
+              StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST(RemovalCheck, TheNodeAndItsMemberships) {

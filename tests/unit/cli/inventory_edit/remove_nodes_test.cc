@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
 #include "cli/inventory_edit/add_nodes.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
@@ -17,16 +18,17 @@ using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr char kFile[] = "inventory/cluster.yaml";
+constexpr char kNarrowed[] = "inventory/cluster.yaml";
 
-absl::StatusOr<std::string> Edit(const std::string& text, const std::vector<std::string>& names) {
-  const auto removal = RemoveNodes({{kFile, text}}, names);
+absl::StatusOr<std::string> Without(const std::string& text,
+                                    const std::vector<std::string>& names) {
+  const auto removal = RemoveNodes({{kNarrowed, text}}, names);
   if (!removal.ok()) return removal.status();
-  return removal->texts.empty() ? text : removal->texts.at(kFile);
+  return removal->texts.empty() ? text : removal->texts.at(kNarrowed);
 }
 
 TEST(RemoveNodes, NarrowsEveryListThatNamesTheNode) {
-  EXPECT_THAT(Edit(R"(# The cluster.
+  EXPECT_THAT(Without(R"(# The cluster.
 nodes:
   login1: {role: login, address: 10.0.0.1}   # the door
   "c[001-016]":   # bought in 2024
@@ -53,7 +55,7 @@ partitions:
   none: {nodes: "gpu,!c016"}
 vars: {x: "c[001-016]"}
 )",
-                   {"c016"}),
+                      {"c016"}),
               IsOkAndHolds(R"(# The cluster.
 nodes:
   login1: {role: login, address: 10.0.0.1}   # the door
@@ -83,7 +85,7 @@ vars: {x: "c[001-016]"}
 }
 
 TEST(RemoveNodes, TheEntryOfTheseNodesGoesWithItsLines) {
-  EXPECT_THAT(Edit(R"(nodes:
+  EXPECT_THAT(Without(R"(nodes:
   c001: {role: compute}
   # the second
   c002:
@@ -95,7 +97,7 @@ TEST(RemoveNodes, TheEntryOfTheseNodesGoesWithItsLines) {
   c[003-004]: {role: compute}
 groups: {g: {nodes: [c001, c002, c003, c004]}}
 )",
-                   {"c002", "c003", "c004"}),
+                      {"c002", "c003", "c004"}),
               IsOkAndHolds(R"(nodes:
   c001: {role: compute}
   # the second
@@ -115,14 +117,17 @@ partitions:
   batch: {nodes: workers, default: true}
   two: {nodes: c002}
 )";
-  const auto added = AddNodes(
-      {{kFile, before}}, {.names = {"c003"}, .addresses = {{"c003", "10.0.0.3"}}, .like = "c002"});
+  const auto added =
+      AddNodes({{kNarrowed, before}},
+               {.names = {"c003"}, .addresses = {{"c003", "10.0.0.3"}}, .like = "c002"});
   ASSERT_OK(added.status());
-  EXPECT_THAT(Edit(added->at(kFile), {"c003"}), IsOkAndHolds(before));
+  // But for the quotes that the list of two has needed.
+  EXPECT_THAT(Without(added->at(kNarrowed), {"c003"}),
+              IsOkAndHolds(absl::StrReplaceAll(before, {{": c002}", ": \"c002\"}"}})));
 }
 
 TEST(RemoveNodes, TheVariablesOfTheNodeGo) {
-  const auto removal = RemoveNodes({{kFile, "nodes:\n  c[1-2]: {role: compute}\n"},
+  const auto removal = RemoveNodes({{kNarrowed, "nodes:\n  c[1-2]: {role: compute}\n"},
                                     {"inventory/node_vars/c1.yaml", "x: 1\n"},
                                     {"inventory/node_vars/c2.yaml", "x: 1\n"},
                                     {"inventory/group_vars/c2.yaml", "x: 1\n"}},
@@ -132,7 +137,7 @@ TEST(RemoveNodes, TheVariablesOfTheNodeGo) {
 }
 
 TEST(RemoveNodes, AnUnknownNodeChangesNothing) {
-  const auto removal = RemoveNodes({{kFile, "nodes:\n  c1: {role: compute}\n"}}, {"c9"});
+  const auto removal = RemoveNodes({{kNarrowed, "nodes:\n  c1: {role: compute}\n"}}, {"c9"});
   ASSERT_OK(removal.status());
   EXPECT_THAT(removal->texts, IsEmpty());
 }
@@ -151,7 +156,7 @@ TEST(RemoveNodes, WhatItDoesNotUnderstandIsRefusedWithItsPlace) {
        absl::StatusCode::kInvalidArgument},
   };
   for (const auto& each : kCases)
-    EXPECT_THAT(Edit(each.text, {"c2"}), StatusIs(each.code, Said())) << each.text;
+    EXPECT_THAT(Without(each.text, {"c2"}), StatusIs(each.code, Said())) << each.text;
 }
 
 }  // namespace
