@@ -609,6 +609,18 @@ TEST_F(SiteTest, PrometheusDoesNotAskNodesThatCannotHaveAnExporter) {
   EXPECT_EQ(CountSteps(plans, "node_exporter", "exporter", /*skipped=*/true), 1);
 }
 
+// Nobody outside would get in any more.
+TEST_F(SiteTest, TheFilterIsOpenWhereSshdListens) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["external_interface"] = "eth1";
+  EXPECT_THAT(Content(CompileAll(), "/etc/muster-node/firewall.nft"),
+              HasSubstr("\n    tcp dport 22 accept\n"));
+  options_.extra_vars["ssh_extra_config"] = {"Port 2222", "port = 2022", "X11Forwarding no"};
+  EXPECT_THAT(Content(CompileAll(), "/etc/muster-node/firewall.nft"),
+              HasSubstr("\n    tcp dport 2222 accept\n    tcp dport 2022 accept\n    counter"));
+}
+
 TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *variables;
