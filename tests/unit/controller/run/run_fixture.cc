@@ -157,6 +157,7 @@ RunCollaborators RunFixture::Collaborators() {
         const auto error = mandate_errors_.find(mandate.actor);
         return error == mandate_errors_.end() ? absl::OkStatus() : error->second;
       },
+      /*offer=*/nullptr,
       approvals_.get()};
 }
 
