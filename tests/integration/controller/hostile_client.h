@@ -34,7 +34,9 @@ inline constexpr char kSlyPoison[] =
 inline v1::Facts HonestFacts(int gpus) {
   v1::Facts facts = testing::HealthyNode(gpus);
   facts.mutable_cgroup()->set_version(2);
-  facts.mutable_cgroup()->add_controllers("cpu");
+  for (const char* name : {"cpu", "cpuset", "memory"})
+    facts.mutable_cgroup()->add_controllers(name);
+  facts.mutable_cgroup()->set_usable_by_slurm(true);
   return facts;
 }
 
