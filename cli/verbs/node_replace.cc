@@ -35,7 +35,7 @@ namespace {
 using NodeStub = v1::NodeService::Stub;
 
 constexpr char kBeingReplaced[] = "being replaced";
-// Of the hold on the new machine, by which the same command knows it from the old one.
+// The reason of the hold on the new machine, by which the same command knows it from the old one.
 constexpr char kReplacement[] = "a replacement that is not complete";
 
 // From the end of the membership until the session is cut.
@@ -104,7 +104,7 @@ class Replacement {
   }
 
  private:
-  // Of a call that did not come to its end.
+  // Whether an earlier call, which did not come to its end, has brought this machine.
   static bool IsTheNewOne(const v1::Node& node) {
     const bool is_marked =
         std::any_of(node.holds().begin(), node.holds().end(),

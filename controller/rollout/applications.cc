@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kEarlierRollouts = 1000;
 constexpr uint32_t kEarlierRuns = 1000;
 
-// Of a run or a rollout, whose records name the same things.
+// The application that a run or a rollout was: their records name the same things.
 template <typename Record, typename Request>
 Application From(const Record& record, const Request& request, const std::string& id) {
   Application made;

@@ -304,7 +304,7 @@ TEST_F(SiteTest, OneWorkerWithoutControlGroupsDoesNotTakeThemFromTheOthers) {
   EXPECT_OK(plans[0].error);
   EXPECT_THAT(plans[1].error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_OK(plans[2].error);
-  // Whose slurmd refuses what it does not have.
+  // The slurmd of such a worker refuses what it does not have.
   for (const char* all : {"auto", "true", "false"}) {
     options_.extra_vars["slurm_cgroups"] = all;
     const auto login =
