@@ -8,7 +8,7 @@ source "$(dirname "$0")/testing.sh"
 
 readonly programs=build/release/tests nodes=(login1 c001 c002)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+clean() { rm -rf "$work"; }
 before=$(build/release/bin/muster-agent version | awk '{print $2}')
 next=$("$programs/muster-agent-next" version | awk '{print $2}')
 
