@@ -17,7 +17,7 @@ namespace muster::agent {
 namespace {
 
 bool UsesPackageManager(const v1::Step& step) {
-  return step.has_package() || step.has_package_repository();
+  return step.has_package() || step.has_package_repository() || step.has_package_upgrade();
 }
 
 // Adjacent steps are looked at early only if that may save a transaction.

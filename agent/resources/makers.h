@@ -61,6 +61,10 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeMounts(const v1::Step& step, Resou
 // Packages: installed, removed or kept at the newest version.
 absl::StatusOr<std::unique_ptr<Resource>> MakePackage(const v1::Step& step,
                                                       ResourceContext& context, bool want_diff);
+// Newer versions of what is installed.
+absl::StatusOr<std::unique_ptr<Resource>> MakePackageUpgrade(const v1::Step& step,
+                                                             ResourceContext& context,
+                                                             bool want_diff);
 // The stream of a module that dnf takes packages from.
 absl::StatusOr<std::unique_ptr<Resource>> MakePackageModule(const v1::Step& step,
                                                             ResourceContext& context,

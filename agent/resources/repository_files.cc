@@ -39,6 +39,7 @@ std::string Render(const v1::PackageRepositoryResource& spec, const std::string&
   line("Suites", absl::StrJoin(spec.suites(), " "));
   line("Components", absl::StrJoin(spec.components(), " "));
   line("Architectures", absl::StrJoin(spec.architectures(), " "));
+  line("Check-Valid-Until", spec.allow_expired() ? "no" : "");
   line("Signed-By", spec.key().empty() ? spec.signed_by() : key_path);
   return text;
 }

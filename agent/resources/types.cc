@@ -16,6 +16,7 @@ struct ResourceType {
 constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kAgent, &MakeAgentVersion},
     {v1::Step::kPackage, &MakePackage},
+    {v1::Step::kPackageUpgrade, &MakePackageUpgrade},
     {v1::Step::kPackageRepository, &MakePackageRepository},
     {v1::Step::kPackageModule, &MakePackageModule},
     {v1::Step::kFile, &MakeFile},

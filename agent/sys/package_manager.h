@@ -42,11 +42,20 @@ struct PackageTransaction {
   bool install_recommends = false;
   bool purge = false;            // also removes the configuration files of `remove`
   bool allow_downgrade = false;  // also of dependencies
+  // `install` names newer versions of installed packages: those that came as dependencies stay so.
+  bool only_upgrade = false;
 
   bool empty() const {
     return install.empty() && remove.empty() && hold.empty() && release.empty();
   }
 };
+
+// A newer version of an installed package.
+struct PackageUpgrade {
+  std::string name, installed, offered;
+};
+
+enum class UpgradeScope { kAll, kSecurity };
 
 // The effects of a transaction, as the package manager predicts them.
 struct PackagePreview {
@@ -91,6 +100,9 @@ class PackageManager {
   // has.
   virtual absl::Status Apply(const PackageTransaction& transaction,
                              const PackageObserver& observer) = 0;
+  // The installed packages that the repositories' lists, as they are, offer in newer versions, in
+  // the order of their names; without those on hold, and those whose upgrade would remove another.
+  virtual absl::StatusOr<std::vector<PackageUpgrade>> Upgrades(UpgradeScope scope) = 0;
   // What Apply() would do; changes no package. If a name is in no list, and the lists are not
   // fresh, they are fetched first. NotFound as for Apply().
   virtual absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) = 0;

@@ -20,6 +20,7 @@ class FakePackageManager final : public agent::PackageManager {
   std::map<std::string, std::vector<std::string>> others;  // further versions in the repositories
   std::map<std::string, std::string> installed;            // name → version on the node
   std::set<std::string> held, half_done, configuration_left;
+  std::set<std::string> security;  // packages whose available version is a security update
   absl::Status update_error;
   absl::Status lists_error;  // until the next update
   bool has_lists = true;
@@ -78,7 +79,7 @@ class FakePackageManager final : public agent::PackageManager {
     const struct {
       const char* verb;
       const std::vector<std::string>& items;
-    } kRows[] = {{"install", transaction.install},
+    } kRows[] = {{transaction.only_upgrade ? "upgrade" : "install", transaction.install},
                  {transaction.purge ? "purge" : "remove", transaction.remove},
                  {"hold", transaction.hold},
                  {"release", transaction.release}};
@@ -105,6 +106,19 @@ class FakePackageManager final : public agent::PackageManager {
     held.insert(transaction.hold.begin(), transaction.hold.end());
     for (const std::string& name : transaction.release) held.erase(name);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<agent::PackageUpgrade>> Upgrades(agent::UpgradeScope scope) override {
+    absl::MutexLock lock(&mutex_);
+    if (!lists_error.ok()) return lists_error;
+    std::vector<agent::PackageUpgrade> upgrades;
+    for (const auto& [name, version] : installed) {
+      const auto it = available.find(name);
+      if (it == available.end() || it->second <= version || held.count(name) > 0) continue;
+      if (scope == agent::UpgradeScope::kSecurity && security.count(name) == 0) continue;
+      upgrades.push_back({name, version, it->second});
+    }
+    return upgrades;
   }
 
   absl::StatusOr<agent::PackagePreview> Preview(

@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)muster::agent::ParsePolicy(text);
   (void)muster::agent::ParseAptFailure(text);
   (void)muster::agent::ParseSimulation(text);
+  (void)muster::agent::ParseSecurityVersions(text);
   (void)muster::agent::SumOfSizes(text);
   (void)muster::agent::DpkgStatus::Parse(text).InstalledVersion("munge");
   return 0;

@@ -89,6 +89,40 @@ tag_done purge
 node test ! -e /etc/tool || fail "the purge left configuration"
 in_sync purge
 
+step "the system's updates, from another source than the installer's; back to that"
+site=$scratch/updates
+mkdir -p "$site/playbooks"
+cp -r playbooks/roles "$site/playbooks"
+printf '%s\n' '- play: system updates' '  hosts: compute' \
+  '  roles: [base, {role: os_updates, needs: [base], when: os_updates != "off"}]' >"$site/playbooks/updates.yaml"
+node apt-get install -qq -y -o Dpkg::Use-Pty=0 part=1.0-1 kept=1.0-1
+node apt-mark -qq auto part
+node cp -r /srv/repo /srv/day
+node apt-mark -qq hold kept
+updates() {  # OS_UPDATES, then what replaces the installer's sources
+  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e base_packages=[] -e check_packages=[] \
+    -e os_updates="$1" -e os_repositories="${2:-[]}"
+}
+day=$(python3 -c 'import json, sys
+print(json.dumps([{"name": "day", "uris": ["file:/srv/day"], "suites": ["./"], "allow_expired": True,
+                   "key": open(sys.argv[1]).read()}]))' "$scratch/b.asc")
+sources() { node sh -c 'cd /etc/apt; ls sources.list sources.list.disabled sources.list.d 2>/dev/null || true' | xargs; }
+before=$(sources)
+updates security "$day"
+expect_applied 2 "another source"
+expect_equal "1.0-1" "$(node dpkg-query -W -f '${Version}' part)" "a package without a security update"
+expect_contains "$(sources)" "debian.sources.disabled local.sources os-day.sources" "the sources"
+updates all "$day"
+expect_applied 2 "the updates"
+expect_equal "1.1-1" "$(node dpkg-query -W -f '${Version}' part)" "the package that came as a dependency"
+expect_equal part "$(node apt-mark showauto part)" "what it came for"
+expect_equal "1.0-1" "$(node dpkg-query -W -f '${Version}' kept)" "the package on hold"
+updates all "$day"
+expect_applied 0 "the updates again"
+updates off
+expect_applied 2 "the installer's sources"
+expect_equal "$before" "$(sources)" "the sources"
+
 step "a package that lies about its content"
 sed -i '/^Package: forged/,/^$/s/^SHA256: ..../SHA256: 0000/' "$scratch/repo/Packages"
 "$scratch/sign" b

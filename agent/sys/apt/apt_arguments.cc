@@ -14,6 +14,7 @@ std::vector<std::string> Words(const PackageTransaction& transaction, bool chang
   std::vector<std::string> arguments = {"install", transaction.install_recommends
                                                        ? "--install-recommends"
                                                        : "--no-install-recommends"};
+  if (transaction.only_upgrade) arguments.emplace_back("--only-upgrade");
   if (transaction.allow_downgrade) arguments.emplace_back("--allow-downgrades");
   // apt-get keeps holding packages that only its own resolver would change, with this option too.
   if (changes_held) arguments.emplace_back("--allow-change-held-packages");
@@ -22,6 +23,13 @@ std::vector<std::string> Words(const PackageTransaction& transaction, bool chang
   arguments.insert(arguments.end(), transaction.install.begin(), transaction.install.end());
   for (const std::string& name : transaction.remove) arguments.push_back(absl::StrCat(name, "-"));
   return arguments;
+}
+
+std::vector<std::string> Simulation(const std::vector<std::string>& arguments) {
+  std::vector<std::string> argv = {"apt-get", "--simulate", "--yes",
+                                   "--quiet", "-o",         "Debug::NoLocking=true"};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return argv;
 }
 
 }  // namespace
@@ -53,10 +61,11 @@ std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction
 
 std::vector<std::string> AptGetSimulation(const PackageTransaction& transaction,
                                           bool changes_held) {
-  std::vector<std::string> argv = {"apt-get", "--simulate", "--yes",
-                                   "--quiet", "-o",         "Debug::NoLocking=true"};
-  for (std::string& word : Words(transaction, changes_held)) argv.push_back(std::move(word));
-  return argv;
+  return Simulation(Words(transaction, changes_held));
+}
+
+std::vector<std::string> AptGetUpgradeSimulation() {
+  return Simulation({"upgrade", "--with-new-pkgs"});
 }
 
 std::vector<std::string> DpkgConfigureAll() {

@@ -18,6 +18,9 @@ std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction
 
 // The same, only simulated: prints "Inst" and "Remv" lines; takes no lock.
 std::vector<std::string> AptGetSimulation(const PackageTransaction& transaction, bool changes_held);
+// The same for newer versions of all packages. None is removed, and packages on hold stay.
+std::vector<std::string> AptGetUpgradeSimulation();
+
 // Configures the packages that an interrupted dpkg left unpacked.
 std::vector<std::string> DpkgConfigureAll();
 

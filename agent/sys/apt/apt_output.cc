@@ -204,6 +204,24 @@ std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output) {
   return policies;
 }
 
+std::map<std::string, std::vector<std::string>> ParseSecurityVersions(absl::string_view output) {
+  std::map<std::string, std::vector<std::string>> versions;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    // "  openssl | 3.0.16-1 | http://deb.debian.org/debian-security bookworm-security/main amd64
+    // Packages"
+    const std::vector<absl::string_view> columns = absl::StrSplit(line, " | ");
+    if (columns.size() != 3) continue;
+    const std::vector<absl::string_view> source =
+        absl::StrSplit(columns[2], ' ', absl::SkipWhitespace());
+    if (source.size() < 2) continue;
+    const absl::string_view suite = source[1].substr(0, source[1].find('/'));
+    if (!absl::EndsWith(suite, "-security")) continue;
+    versions[std::string(absl::StripAsciiWhitespace(columns[0]))].emplace_back(
+        absl::StripAsciiWhitespace(columns[1]));
+  }
+  return versions;
+}
+
 AptSimulation ParseSimulation(absl::string_view output) {
   AptSimulation simulation;
   for (absl::string_view line : absl::StrSplit(output, '\n')) {

@@ -31,6 +31,10 @@ struct AptPolicy {
 // absent.
 std::map<std::string, AptPolicy> ParsePolicy(absl::string_view output);
 
+// Of each package, the versions in the answer of `apt-cache madison` that the distribution
+// publishes as security updates: those of suites such as "bookworm-security".
+std::map<std::string, std::vector<std::string>> ParseSecurityVersions(absl::string_view output);
+
 // The actions that `apt-get --simulate` announces.
 struct AptSimulation {
   std::map<std::string, std::string> installed;  // or upgraded: "libc6" or "libc6:i386" → version

@@ -23,6 +23,7 @@ constexpr char kJournalFolder[] = "/var/lib/dpkg/updates";
 constexpr char kSourcesFile[] = "/etc/apt/sources.list";
 constexpr char kSourcesFolder[] = "/etc/apt/sources.list.d";
 constexpr char kListsFolder[] = "/var/lib/apt/lists";
+constexpr size_t kMaxListing = size_t{4} << 20;  // bytes of a program's output
 
 // The last state of a progress display that overwrites itself, in a file.
 absl::string_view LastDisplay(absl::string_view line) {
@@ -65,7 +66,7 @@ absl::StatusOr<std::map<std::string, PackageStatus>> AptPackageManager::Query(
     std::vector<std::string> argv = {"apt-cache", "policy", "--"};
     argv.insert(argv.end(), names.begin(), names.end());
     ASSIGN_OR_RETURN(const sys::ProcessResult result,
-                     sys::RunChecked(processes_, {.argv = argv, .max_output = size_t{4} << 20}));
+                     sys::RunChecked(processes_, {.argv = argv, .max_output = kMaxListing}));
     policies = ParsePolicy(result.out);
   }
   std::map<std::string, PackageStatus> found;
@@ -103,6 +104,42 @@ uint64_t AptPackageManager::SizeOf(const std::map<std::string, std::string>& ver
   return shown.ok() && shown->ok() ? SumOfSizes(shown->out) : 0;
 }
 
+absl::StatusOr<std::vector<PackageUpgrade>> AptPackageManager::OnlySecurity(
+    std::vector<PackageUpgrade> upgrades) {
+  if (upgrades.empty()) return upgrades;
+  std::vector<std::string> argv = {"apt-cache", "madison", "--"};
+  for (const PackageUpgrade& upgrade : upgrades) argv.push_back(upgrade.name);
+  ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                   sys::RunChecked(processes_, {.argv = argv, .max_output = kMaxListing}));
+  const auto security = ParseSecurityVersions(result.out);
+  std::vector<PackageUpgrade> chosen;
+  for (PackageUpgrade& upgrade : upgrades) {
+    const auto found = security.find(upgrade.name);
+    if (found == security.end()) continue;
+    for (const std::string& version : found->second) {
+      ASSIGN_OR_RETURN(const bool newer, IsOlder(upgrade.installed, version));
+      if (!newer) continue;
+      chosen.push_back(std::move(upgrade));
+      break;
+    }
+  }
+  return chosen;
+}
+
+absl::StatusOr<std::vector<PackageUpgrade>> AptPackageManager::Upgrades(UpgradeScope scope) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
+  ASSIGN_OR_RETURN(
+      const sys::ProcessResult result,
+      sys::RunChecked(processes_, {.argv = AptGetUpgradeSimulation(), .max_output = kMaxListing}));
+  std::vector<PackageUpgrade> upgrades;
+  for (auto& [name, version] : ParseSimulation(result.out).installed) {
+    std::string installed = status->InstalledVersion(name);
+    // What is new comes as a dependency.
+    if (!installed.empty()) upgrades.push_back({name, std::move(installed), version});
+  }
+  return scope == UpgradeScope::kSecurity ? OnlySecurity(std::move(upgrades)) : upgrades;
+}
+
 absl::StatusOr<PackagePreview> AptPackageManager::Preview(const PackageTransaction& transaction) {
   PackagePreview preview;
   preview.has_lists = HasLists();
@@ -111,7 +148,7 @@ absl::StatusOr<PackagePreview> AptPackageManager::Preview(const PackageTransacti
   const std::vector<std::string> argv = AptGetSimulation(transaction, !held.empty());
   for (int attempt = 1;; ++attempt) {
     ASSIGN_OR_RETURN(const sys::ProcessResult result,
-                     processes_.Run({.argv = argv, .max_output = size_t{4} << 20}));
+                     processes_.Run({.argv = argv, .max_output = kMaxListing}));
     if (result.ok()) {
       AptSimulation simulation = ParseSimulation(result.out);
       preview.bytes = SizeOf(simulation.installed);
@@ -259,7 +296,7 @@ absl::StatusOr<bool> AptPackageManager::Remedy(const AptFailure& failure,
 std::string AptPackageManager::Explain(const std::string& unknown) {
   const auto known = processes_.Run(
       {.argv = {"apt-cache", "pkgnames", unknown.substr(0, std::min<size_t>(2, unknown.size()))},
-       .max_output = size_t{4} << 20});
+       .max_output = kMaxListing});
   std::string hint;
   if (known.ok() && known->ok())
     hint = DidYouMean(unknown, absl::StrSplit(known->out, '\n', absl::SkipEmpty()));
@@ -321,8 +358,19 @@ absl::Status AptPackageManager::Install(const PackageTransaction& transaction,
   }
 }
 
+absl::StatusOr<std::vector<std::string>> AptPackageManager::Dependencies(
+    const PackageTransaction& transaction) {
+  if (!transaction.only_upgrade || transaction.install.empty()) return std::vector<std::string>();
+  std::vector<std::string> argv = {"apt-mark", "showauto", "--"};
+  for (const std::string& item : transaction.install) argv.push_back(NameOf(item));
+  ASSIGN_OR_RETURN(const sys::ProcessResult result,
+                   sys::RunChecked(processes_, {.argv = argv, .max_output = kMaxListing}));
+  return absl::StrSplit(result.out, '\n', absl::SkipEmpty());
+}
+
 absl::Status AptPackageManager::Mark(const PackageTransaction& transaction,
                                      const std::vector<std::string>& held,
+                                     const std::vector<std::string>& dependencies,
                                      const PackageObserver& observer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
   std::vector<std::string> hold = transaction.hold;
@@ -333,7 +381,7 @@ absl::Status AptPackageManager::Mark(const PackageTransaction& transaction,
   const struct {
     const char* verb;
     const std::vector<std::string>& names;
-  } kRows[] = {{"hold", hold}, {"unhold", transaction.release}};
+  } kRows[] = {{"hold", hold}, {"unhold", transaction.release}, {"auto", dependencies}};
   for (const auto& row : kRows) {
     if (row.names.empty()) continue;
     std::vector<std::string> argv = {"apt-mark", row.verb, "--"};
@@ -353,13 +401,14 @@ absl::Status AptPackageManager::Apply(const PackageTransaction& transaction,
   RETURN_IF_ERROR(RepairInterrupted(observer));
   ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
   if (!transaction.install.empty() || !transaction.remove.empty()) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> dependencies, Dependencies(transaction));
     const absl::Status installed = Install(transaction, observer);
     // Whatever happened to the other packages: those that were held stay so.
     const absl::Status marked =
-        Mark(installed.ok() ? transaction : PackageTransaction{}, held, observer);
+        Mark(installed.ok() ? transaction : PackageTransaction{}, held, dependencies, observer);
     return installed.ok() ? marked : installed;
   }
-  return Mark(transaction, held, observer);
+  return Mark(transaction, held, {}, observer);
 }
 
 absl::StatusOr<bool> AptPackageManager::IsOlder(const std::string& a, const std::string& b) {

@@ -42,6 +42,7 @@ class AptPackageManager final : public PackageManager {
                                                              bool with_candidates) override;
   absl::Status Apply(const PackageTransaction& transaction,
                      const PackageObserver& observer) override;
+  absl::StatusOr<std::vector<PackageUpgrade>> Upgrades(UpgradeScope scope) override;
   absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) override;
   absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
   absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override;
@@ -52,6 +53,8 @@ class AptPackageManager final : public PackageManager {
  private:
   absl::StatusOr<std::shared_ptr<const DpkgStatus>> ReadStatus();
   bool HasLists();
+  // Those for which the distribution offers a security update, be it in a later version.
+  absl::StatusOr<std::vector<PackageUpgrade>> OnlySecurity(std::vector<PackageUpgrade> upgrades);
   // The total size of the archives; 0 if a list does not say.
   uint64_t SizeOf(const std::map<std::string, std::string>& versions);
   // True also when there are none.
@@ -65,9 +68,13 @@ class AptPackageManager final : public PackageManager {
   void PauseForServer(int attempt, const PackageObserver& observer);
   absl::Status UpdateLists(absl::Duration max_age, const PackageObserver& observer);
   absl::Status Install(const PackageTransaction& transaction, const PackageObserver& observer);
-  // Holds and releases packages, and restores the holds that apt-get removed on its way.
+  // Holds and releases packages, and restores the marks that apt-get removed on its way: holds, and
+  // those of dependencies.
   absl::Status Mark(const PackageTransaction& transaction, const std::vector<std::string>& held,
-                    const PackageObserver& observer);
+                    const std::vector<std::string>& dependencies, const PackageObserver& observer);
+  // Those packages that an upgrade names and that came as dependencies. apt-get itself takes a
+  // package that is named for one that was asked for, --only-upgrade or not.
+  absl::StatusOr<std::vector<std::string>> Dependencies(const PackageTransaction& transaction);
   // Those packages of the transaction that are on hold.
   absl::StatusOr<std::vector<std::string>> Held(const PackageTransaction& transaction);
   // Runs one apt-get or dpkg and follows it until its end.

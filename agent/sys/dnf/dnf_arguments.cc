@@ -67,7 +67,9 @@ std::string DnfSpec(const std::string& item) {
 
 std::vector<std::string> DnfTransaction(const PackageTransaction& transaction) {
   std::vector<std::string> arguments = Options(transaction);
-  arguments.emplace_back(transaction.install.empty() ? "remove" : "install");
+  arguments.emplace_back(transaction.install.empty() ? "remove"
+                         : transaction.only_upgrade  ? "upgrade"
+                                                     : "install");
   for (const std::string& item : transaction.install) arguments.push_back(DnfSpec(item));
   arguments.insert(arguments.end(), transaction.remove.begin(), transaction.remove.end());
   return arguments;

@@ -247,6 +247,33 @@ absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
   return found;
 }
 
+absl::StatusOr<std::vector<PackageUpgrade>> DnfPackageManager::Upgrades(UpgradeScope scope) {
+  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  ASSIGN_OR_RETURN(const Locks lock_list, ReadLocks());
+  const VersionLocks locks(lock_list.text);
+  std::vector<std::string> arguments = {"repoquery", "--upgrades", "--latest-limit=1",
+                                        "--queryformat", kRepoqueryFormat};
+  if (scope == UpgradeScope::kSecurity) arguments.insert(arguments.begin() + 1, "--security");
+  ASSIGN_OR_RETURN(
+      const sys::ProcessResult result,
+      sys::RunChecked(processes_, {.argv = DnfQuery(arguments), .max_output = kMaxQueryOutput}));
+  std::map<std::string, PackageUpgrade> upgrades;
+  for (const RpmPackage& package : ParseRepoquery(result.out)) {
+    const std::string full_name = absl::StrCat(package.name, ".", package.arch);
+    const std::vector<RpmPackage> installed = database->Find(full_name);
+    if (installed.empty() ||
+        absl::c_any_of(installed, [&](const RpmPackage& one) { return locks.Holds(one); }))
+      continue;
+    const std::string& name = database->Find(package.name).size() == installed.size()
+                                  ? package.name
+                                  : full_name;  // several architectures
+    upgrades[name] = {name, installed.front().version, package.version};
+  }
+  std::vector<PackageUpgrade> sorted;
+  for (auto& [name, upgrade] : upgrades) sorted.push_back(std::move(upgrade));
+  return sorted;
+}
+
 absl::StatusOr<std::vector<std::string>> DnfPackageManager::CommandLine(
     const PackageTransaction& transaction) {
   if (transaction.install.empty() || transaction.remove.empty()) return DnfTransaction(transaction);

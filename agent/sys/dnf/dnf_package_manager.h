@@ -50,6 +50,7 @@ class DnfPackageManager final : public PackageManager {
                                                              bool with_candidates) override;
   absl::Status Apply(const PackageTransaction& transaction,
                      const PackageObserver& observer) override;
+  absl::StatusOr<std::vector<PackageUpgrade>> Upgrades(UpgradeScope scope) override;
   absl::StatusOr<PackagePreview> Preview(const PackageTransaction& transaction) override;
   absl::Status Update(absl::Duration max_age, const PackageObserver& observer) override;
   absl::StatusOr<bool> IsOlder(const std::string& a, const std::string& b) override;

@@ -337,6 +337,8 @@ constexpr struct {
     {v1::Step::kPackage, &ClaimPackage},
     {v1::Step::kPackageRepository, &ClaimRepository},
     {v1::Step::kPackageModule, &ClaimModule},
+    // Two of them undo nothing of each other.
+    {v1::Step::kPackageUpgrade, &ClaimNothing},
     {v1::Step::kFile, &ClaimFile},
     {v1::Step::kDirectory, &ClaimDirectory},
     {v1::Step::kSymlink, &ClaimSymlink},

@@ -20,6 +20,7 @@ deb() {  # NAME VERSION [POSTINST]
   rm -r deb
 }
 for version in 1.0-1 1.1-1 2.0-1; do deb tool "$version"; done
+for version in 1.0-1 1.1-1; do deb part "$version"; deb kept "$version"; done
 deb slow 1.0 'echo patience; sleep 5'
 deb broken 1.0 'echo no licence for this machine >&2; exit 3'
 deb forged 1.0

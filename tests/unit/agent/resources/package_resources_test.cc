@@ -129,6 +129,32 @@ TEST_F(PackageTest, PurgesWhatIsLeft) {
   EXPECT_THAT(node_.packages.configuration_left, IsEmpty());
 }
 
+TEST_F(PackageTest, UpgradesWhatIsInstalledAndNotHeld) {
+  node_.packages.available["nano"] = "8";
+  node_.packages.installed["munge"] = "0.5.14";
+  node_.packages.held = {"munge"};
+  node_.packages.security = {"chrony"};
+  node_.files.AddDirectory("/proc");
+  ExpectConverges("package_upgrade { scope: PACKAGE_UPGRADE_SCOPE_SECURITY }", {"package chrony"});
+  EXPECT_EQ(node_.packages.log().at(1), "upgrade chrony=4.3");
+  ExpectConverges("package_upgrade { scope: PACKAGE_UPGRADE_SCOPE_ALL }", {"package nano"});
+  EXPECT_EQ(node_.packages.installed["munge"], "0.5.14");
+  EXPECT_THAT(TryMake("package_upgrade { }"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+TEST_F(PackageTest, UpgradesNothingBelowAJob) {
+  node_.files.AddFile("/proc/41/cmdline", "slurmstepd: [4711.batch]");
+  node_.files.AddFile("/proc/41/status", "Name:\tslurmstepd\nPPid:\t1\nUid:\t0\t0\t0\t0\n");
+  const auto upgrade = Make("package_upgrade { scope: PACKAGE_UPGRADE_SCOPE_ALL }");
+  EXPECT_EQ(Fields(*upgrade), std::vector<std::string>{"package chrony"})
+      << "a preview needs no drain";
+  EXPECT_THAT(upgrade->Apply(observer_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(node_.packages.installed["chrony"], "4.2");
+  EXPECT_OK(Make("package_upgrade { scope: PACKAGE_UPGRADE_SCOPE_ALL with_running_jobs: true }")
+                ->Apply(observer_));
+  EXPECT_EQ(node_.packages.installed["chrony"], "4.3");
+}
+
 TEST_F(PackageTest, TakesAwayWhatIsHalfInstalled) {
   node_.packages.half_done = {"slurmd"};
   ExpectConverges(R"(package { names: "slurmd" state: PACKAGE_STATE_ABSENT })", {"package slurmd"});
@@ -223,6 +249,15 @@ TEST_F(PackageRepositoryTest, ChecksThenConverges) {
   ExpectConverges(R"(package_repository { name: "debian" state: PRESENCE_ABSENT })",
                   {"source", "key"});
   EXPECT_FALSE(node_.files.Has(kSource));
+}
+
+TEST_F(PackageRepositoryTest, AStateOfThePastStaysValid) {
+  ExpectConverges(R"(package_repository { name: "past" uris: "http://m.example/20261120T000000Z"
+                       suites: "bookworm-security" signed_by: "/k.gpg" allow_expired: true })",
+                  {"source"});
+  EXPECT_EQ(node_.files.At("/etc/apt/sources.list.d/past.sources").content,
+            "# Written by Muster.\nTypes: deb\nURIs: http://m.example/20261120T000000Z\n"
+            "Suites: bookworm-security\nCheck-Valid-Until: no\nSigned-By: /k.gpg\n");
 }
 
 constexpr char kPinned[] = R"(package_repository {

@@ -27,6 +27,19 @@ TEST(AptSimulation, ReadsWhatWouldBeInstalledAndRemoved) {
   EXPECT_EQ(SumOfSizes("Package: a\nSize: 100\nInstalled-Size: 7\n\nPackage: b\nSize: 23\n"), 123u);
 }
 
+TEST(AptSecurityVersions, AreThoseOfSecuritySuites) {
+  const auto versions = ParseSecurityVersions(
+      "   openssl | 3.0.16-1~deb12u2 | http://m.example/debian-security bookworm-security/main "
+      "amd64 "
+      "Packages\n"
+      "   openssl | 3.0.15-1~deb12u1 | http://m.example/debian bookworm/main amd64 Packages\n"
+      "   openssl | 3.0.14-1~deb12u1 | file:/srv/security jammy-security/main amd64 Packages\n"
+      "libc6:i386 | 2.36-9 | http://m.example/debian-security bookworm/main i386 Packages\n"
+      "   cut | 1 |\n   flat | 1 | http://m.example/security ./ Packages\nN: Unable to locate\n");
+  EXPECT_THAT(versions,
+              ElementsAre(Pair("openssl", ElementsAre("3.0.16-1~deb12u2", "3.0.14-1~deb12u1"))));
+}
+
 TEST(AptProgress, ReadsStatusLines) {
   const struct {
     const char* line;

@@ -163,6 +163,32 @@ TEST_F(AptTest, ForeseesATransaction) {
   EXPECT_THAT(steps_, IsEmpty()) << "nothing was installed or fetched";
 }
 
+TEST_F(AptTest, FindsNewerVersionsOfWhatIsInstalled) {
+  files_.AddFile(kStatusFile, absl::StrCat(Stanza("bash", "installed"), Stanza("curl", "installed"),
+                                           Stanza("old-kernel", "config-files")));
+  processes_.On("apt-get --simulate --yes --quiet -o Debug::NoLocking=true upgrade --with-new-pkgs",
+                FakeProcessRunner::Prints("Inst bash [1] (2 Debian:12.4/stable [amd64])\n"
+                                          "Inst curl [1] (3 Debian:12.4/stable [amd64])\n"
+                                          "Inst new-kernel (9 Debian:12.4/stable [amd64])\n"));
+  const auto names = [&](UpgradeScope scope) {
+    std::vector<std::string> found;
+    const auto upgrades = apt_.Upgrades(scope);
+    for (const PackageUpgrade& each : *upgrades)
+      found.push_back(absl::StrCat(each.name, " ", each.installed, " ", each.offered));
+    return found;
+  };
+  EXPECT_THAT(names(UpgradeScope::kAll), ElementsAre("bash 1 2", "curl 1 3"));
+  // A security update of curl is in its candidate, too, which comes from elsewhere; that of bash is
+  // installed.
+  processes_.On("apt-cache madison -- bash curl",
+                FakeProcessRunner::Prints("bash | 1 | http://m x-security/main amd64 Packages\n"
+                                          "curl | 3 | http://m x/main amd64 Packages\n"
+                                          "curl | 2 | http://m x-security/main amd64 Packages\n"));
+  processes_.On("dpkg --compare-versions 1 lt 1", FakeProcessRunner::Prints("", 1));
+  processes_.On("dpkg --compare-versions 1 lt 2", FakeProcessRunner::Prints(""));
+  EXPECT_THAT(names(UpgradeScope::kSecurity), ElementsAre("curl 1 3"));
+}
+
 TEST_F(AptTest, ForeseesThatNoListHasAPackageWhenTheListsAreFresh) {
   processes_.On("apt-get --simulate",
                 FakeProcessRunner::Prints("E: Unable to locate package mung\n", 100));
@@ -291,6 +317,13 @@ TEST_F(AptTest, HoldsAndReleasesAndPurges) {
   EXPECT_THAT(processes_.commands().back(), HasSubstr(" --purge -- nano-"));
   ASSERT_OK(apt_.Apply({.install = {"munge=1"}, .allow_downgrade = true}, observer_));
   EXPECT_THAT(processes_.commands().back(), HasSubstr(" --allow-downgrades -- munge=1"));
+}
+
+TEST_F(AptTest, AnUpgradeLeavesDependenciesWhatTheyAre) {
+  processes_.On("apt-mark showauto -- libc6 bash", FakeProcessRunner::Prints("libc6\n"));
+  EXPECT_OK(apt_.Apply({.install = {"libc6=2", "bash=2"}, .only_upgrade = true}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("update", "install libc6=2 bash=2", "apt-mark auto -- libc6"));
+  EXPECT_THAT(processes_.commands(), Contains(HasSubstr("--only-upgrade")));
 }
 
 TEST_F(AptTest, ComparesVersionsAsDpkgDoes) {

@@ -326,6 +326,30 @@ TEST_F(DnfTest, ForeseesATransaction) {
   EXPECT_THAT(steps_, ElementsAre("makecache")) << "nothing was installed";
 }
 
+TEST_F(DnfTest, FindsNewerVersionsOfWhatIsInstalledAndNotHeld) {
+  Installed(
+      "tool\t1.0-1\tnoarch\t100\nkept\t1.0-1\tnoarch\t100\n"
+      "glibc\t2.34-1\tx86_64\t100\nglibc\t2.34-1\ti686\t100\n");
+  files_.AddFile(kLockList, "kept-0:1.0-1.noarch\n");
+  processes_.On(Query("repoquery --upgrades"),
+                FakeProcessRunner::Prints("tool\t2.0-1\tnoarch\tsite\nkept\t2.0-1\tnoarch\tsite\n"
+                                          "glibc\t2.34-2\ti686\tsite\n"
+                                          "glibc\t2.34-2\tx86_64\tsite\n"));
+  processes_.On(Query("repoquery --security --upgrades"),
+                FakeProcessRunner::Prints("tool\t1.1-1\tnoarch\tsite\n"));
+  const auto names = [&](UpgradeScope scope) {
+    std::vector<std::string> found;
+    const auto upgrades = dnf_.Upgrades(scope);
+    for (const PackageUpgrade& each : *upgrades)
+      found.push_back(absl::StrCat(each.name, " ", each.installed, " ", each.offered));
+    return found;
+  };
+  EXPECT_THAT(
+      names(UpgradeScope::kAll),
+      ElementsAre("glibc.i686 2.34-1 2.34-2", "glibc.x86_64 2.34-1 2.34-2", "tool 1.0-1 2.0-1"));
+  EXPECT_THAT(names(UpgradeScope::kSecurity), ElementsAre("tool 1.0-1 1.1-1"));
+}
+
 TEST_F(DnfTest, NamesTheRepositoryThatDoesNotAnswer) {
   processes_.On("dnf --assumeyes", FakeProcessRunner::Prints(
                                        "Error: Failed to download metadata for repo 'site': Cannot "
