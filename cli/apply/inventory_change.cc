@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "cli/apply/inventory_base.h"
 #include "cli/connection.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -107,9 +108,14 @@ absl::StatusOr<uint64_t> CarryOut(const Connection& connection, const std::strin
     RETURN_IF_ERROR(files.Remove(FileOf(path, name), /*recursive=*/false));
   InventoryStub stub(connection.channel());
   v1::ApplyInventoryResponse response;
+  // It was compared with the inventory in force, so it undoes nothing, whatever the folder was made
+  // from.
   const absl::Status status =
       Call(connection, stub, &InventoryStub::ApplyInventory, change.request, &response);
-  if (status.ok()) return response.revision();
+  if (status.ok()) {
+    NoteInventoryBase(path, response.base());
+    return response.revision();
+  }
   // Without an answer the controller may have applied them: the same command finds out.
   if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
     RETURN_IF_ERROR(Write(path, change.old_texts));

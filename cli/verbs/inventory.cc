@@ -3,9 +3,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/apply/inventory_base.h"
 #include "cli/apply/inventory_files.h"
 #include "cli/connection.h"
 #include "cli/render/output.h"
@@ -26,7 +29,8 @@ using InventoryStub = v1::InventoryService::Stub;
 
 struct InventoryOptions {
   std::string path = "inventory";
-  bool yes = false;  // of apply
+  bool yes = false;        // of apply
+  bool overwrite = false;  // of apply
 };
 
 std::string Lines(const google::protobuf::RepeatedPtrField<std::string>& changes) {
@@ -51,6 +55,10 @@ absl::StatusOr<int> Check(Context& context, const InventoryOptions& options) {
 absl::StatusOr<int> ApplyInventory(Context& context, const InventoryOptions& options) {
   v1::ApplyInventoryRequest request;
   ASSIGN_OR_RETURN(*request.mutable_files(), ReadInventoryFiles(options.path));
+  if (!options.overwrite) {
+    ASSIGN_OR_RETURN(std::optional<v1::InventoryBase> base, ReadInventoryBase(options.path));
+    if (base.has_value()) *request.mutable_base() = *std::move(base);
+  }
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   InventoryStub stub(connection->channel());
   if (!options.yes) {
@@ -63,6 +71,7 @@ absl::StatusOr<int> ApplyInventory(Context& context, const InventoryOptions& opt
   }
   v1::ApplyInventoryResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &InventoryStub::ApplyInventory, request, &response));
+  NoteInventoryBase(options.path, response.base());
   Show(context, response, [&] {
     return absl::StrCat(Lines(response.changes()), "inventory is at revision ", response.revision(),
                         "\n", AfterInventory(response));
@@ -125,6 +134,8 @@ void AddInventory(CLI::App& app, Context& context) {
     if (verb.run == ApplyInventory) {
       command->add_flag("-y,--yes", options->yes,
                         "Do not ask before renaming the cluster or dropping nodes");
+      command->add_flag("--overwrite", options->overwrite,
+                        "Undo what others have applied since these files were pulled or applied");
     }
     SetAction(command, context,
               [&context, options, run = verb.run] { return run(context, *options); });

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/apply/inventory_base.h"
 #include "cli/apply/inventory_files.h"
 #include "cli/connection.h"
 #include "cli/context.h"
@@ -100,6 +101,7 @@ absl::StatusOr<int> Pull(Context& context, const PullOptions& options) {
     RETURN_IF_ERROR(files.WriteAtomically(file.string(), text, {}));
     ++written;
   }
+  RETURN_IF_ERROR(WriteInventoryBase(options.folder, response.base()));
   std::cout << options.folder << " has the inventory at revision " << response.revision() << ": "
             << Counted(written, "file") << " written, " << wanted.size() - written
             << " as they were\n";

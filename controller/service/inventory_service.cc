@@ -10,8 +10,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
+#include "common/base/digest.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
@@ -25,6 +27,9 @@
 
 namespace muster::controller {
 namespace {
+
+// Of those that a refusal lists.
+constexpr size_t kChangesShown = 20;
 
 using Files = google::protobuf::RepeatedPtrField<v1::InventoryFile>;
 
@@ -64,6 +69,40 @@ std::vector<std::string> Dropped(const Inventory& before, const Inventory& now) 
     if (now.FindNode(node.name) == nullptr) names.push_back(node.name);
   }
   return names;
+}
+
+void FillBase(const InventoryRecord& record, v1::InventoryBase& base) {
+  base.set_revision(record.revision);
+  base.set_sha256(Sha256Hex(record.files));
+}
+
+absl::StatusOr<Inventory> StoredInventory(const InventoryRecord& record) {
+  v1::ApplyInventoryRequest stored;
+  if (!stored.ParseFromString(record.files))
+    return absl::DataLossError("the stored inventory is damaged; apply it again");
+  return Parse(stored.files());
+}
+
+// Refuses files that were made from an earlier revision than the one in force, `latest`. A base
+// that is not known here is another cluster's, and says nothing.
+absl::Status CheckBase(Transaction& txn, const v1::InventoryBase& base,
+                       const InventoryRecord& latest) {
+  if (base.revision() == latest.revision) return absl::OkStatus();
+  const absl::StatusOr<InventoryRecord> seen = txn.inventory().Get(base.revision());
+  if (absl::IsNotFound(seen.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(seen.status());
+  if (Sha256Hex(seen->files) != base.sha256()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Inventory before, StoredInventory(*seen));
+  ASSIGN_OR_RETURN(const Inventory now, StoredInventory(latest));
+  std::vector<std::string> changes = muster::controller::DiffInventory(before, now);
+  const size_t more = changes.size() - std::min(changes.size(), kChangesShown);
+  changes.resize(changes.size() - more);
+  if (more > 0) changes.push_back(absl::StrCat("and ", Counted(more, "further change")));
+  return absl::AbortedError(absl::StrCat(
+      "these files were made from revision ", base.revision(), ", and ", latest.applied_by,
+      " has applied revision ", latest.revision, " since:\n  ", absl::StrJoin(changes, "\n  "),
+      "\nFetch it with `muster inventory pull` into another folder and join the two, or undo it "
+      "with --overwrite; nothing was applied"));
 }
 
 absl::Status NoRevision() {
@@ -117,11 +156,9 @@ absl::StatusOr<uint64_t> InventoryService::Latest(Inventory& inventory) {
   });
   if (absl::IsNotFound(found)) return uint64_t{0};
   RETURN_IF_ERROR(found);
-  v1::ApplyInventoryRequest stored;
-  if (stored.ParseFromString(record.files)) {
-    absl::StatusOr<Inventory> parsed = Parse(stored.files());
-    if (parsed.ok()) inventory = *std::move(parsed);
-  }
+  // One that cannot be read any more is replaced as a whole.
+  if (absl::StatusOr<Inventory> stored = StoredInventory(record); stored.ok())
+    inventory = *std::move(stored);
   return record.revision;
 }
 
@@ -133,11 +170,16 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
   const std::vector<std::string> changes = muster::controller::DiffInventory(before, now);
   if (changes.empty() && revision != 0) {
     response.set_revision(revision);
-    return absl::OkStatus();
+    return store_.View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const InventoryRecord record, txn.inventory().Get(revision));
+      FillBase(record, *response.mutable_base());
+      return absl::OkStatus();
+    });
   }
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     const absl::StatusOr<InventoryRecord> latest = txn.inventory().Latest();
     if (!latest.ok() && !absl::IsNotFound(latest.status())) return latest.status();
+    if (latest.ok() && request.has_base()) RETURN_IF_ERROR(CheckBase(txn, request.base(), *latest));
     if ((latest.ok() ? latest->revision : 0) != revision) {
       return absl::AbortedError(
           "somebody else applied an inventory in the meantime; review `muster inventory diff` and "
@@ -147,8 +189,11 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
     record.revision = revision + 1;
     record.applied_at = clock_.Now();
     record.applied_by = actor.name;
-    request.SerializeToString(&record.files);
+    v1::ApplyInventoryRequest stored;
+    *stored.mutable_files() = request.files();
+    stored.SerializeToString(&record.files);
     RETURN_IF_ERROR(txn.inventory().Insert(record));
+    FillBase(record, *response.mutable_base());
     return Audit(txn, record.applied_at, actor, "inventory.apply",
                  absl::StrCat("revision ", record.revision), Counted(changes.size(), "change"));
   }));
@@ -191,6 +236,7 @@ absl::Status InventoryService::Get(v1::GetInventoryResponse& response) {
     return Annotate(inventory.status(), absl::StrCat("inventory revision ", record.revision));
   }
   response.set_revision(record.revision);
+  FillBase(record, *response.mutable_base());
   *response.mutable_applied_at() = ToTimestamp(record.applied_at);
   response.set_applied_by(record.applied_by);
   *response.mutable_files() = stored.files();

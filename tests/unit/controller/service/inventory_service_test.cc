@@ -84,6 +84,38 @@ TEST_F(InventoryServiceTest, GivesBackWhatIsInForce) {
   EXPECT_TRUE(nlohmann::ordered_json::parse(response.resolved_json()).contains("nodes"));
 }
 
+TEST_F(InventoryServiceTest, FilesOfAnEarlierRevisionUndoNothingUnseen) {
+  const auto apply = [&](const std::string& content, const v1::InventoryBase& base,
+                         v1::ApplyInventoryResponse& response) {
+    auto request = With<v1::ApplyInventoryRequest>(content);
+    *request.mutable_base() = base;
+    response.Clear();
+    return service_.Apply(request, {"admin:bob", "10.0.0.2:1"}, response);
+  };
+  MustApply(kCluster);
+  v1::GetInventoryResponse pulled;
+  ASSERT_OK(service_.Get(pulled));
+  const std::string by_bob = std::string(kCluster) + "  c004: {role: compute}\n";
+  v1::ApplyInventoryResponse response;
+  ASSERT_OK(apply(by_bob, pulled.base(), response));
+  const v1::InventoryBase bobs = response.base();
+  EXPECT_EQ(bobs.revision(), 2u);
+  // Alice still has what she pulled.
+  const std::string by_alice = std::string(kCluster) + "  login2: {role: login}\n";
+  EXPECT_THAT(apply(by_alice, pulled.base(), response),
+              StatusIs(absl::StatusCode::kAborted, Said()));
+  EXPECT_OK(apply(by_bob, pulled.base(), response)) << "the same as what is in force";
+  EXPECT_EQ(response.base().revision(), 2u);
+  EXPECT_EQ(response.base().sha256(), bobs.sha256());
+  // A revision of that number of another cluster says nothing.
+  v1::InventoryBase elsewhere = pulled.base();
+  elsewhere.set_sha256(std::string(64, '0'));
+  EXPECT_OK(apply(by_bob + "  login2: {role: login}\n", elsewhere, response));
+  elsewhere.set_revision(99);
+  EXPECT_OK(apply(by_bob, elsewhere, response));
+  EXPECT_EQ(response.revision(), 4u);
+}
+
 TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {
   v1::CheckInventoryResponse counts;
   ASSERT_OK(service_.Check(With<v1::CheckInventoryRequest>(kCluster), counts));
