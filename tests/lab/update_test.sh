@@ -62,6 +62,25 @@ EOF
 }
 policy_is() { muster -o json rollout policies | read_json 'sys.exit(value["policies"][0]["state"] != sys.argv[1])' "$1"; }  # STATE
 rollouts() { muster -o json rollout list | read_json 'print(len(value["rollouts"]))'; }
+# Kills musterd whenever a node of the latest rollout has gone on, the first two that enter each step: the
+# canary and a node of the waves. Leaves a line for each kill in the file kills.
+kill_at_transitions() {
+  local id node way
+  : >"$work/kills"
+  while sleep 0.1; do
+    id=$(muster -o json rollout list 2>/dev/null | read_json 'print(value["rollouts"][0]["rollout_id"])' 2>/dev/null) || continue
+    muster -o json rollout show "$id" 2>/dev/null | read_json '
+for event in value["events"]:
+    if event.get("node"): print(event["node"], event["step"])' 2>/dev/null >"$work/ways" || continue
+    while read -r node way; do
+      if (($(grep -c " $way$" "$work/kills") < 2)) && ! grep -qx "$node $way" "$work/kills"; then
+        echo "$node $way" >>"$work/kills"
+        lab exec login1 systemctl kill -s KILL musterd || true
+        break
+      fi
+    done <"$work/ways"
+  done
+}
 # The workers that are out of service at once, by somebody who asks slurmctld all the time: a line each
 # time, of nodes with their states. A node that is "idle*" has been given back, and slurmctld reaches it
 # within a second or so; one that is away for longer is drained or down.
@@ -91,24 +110,23 @@ wait_for 60 "all serve" all_serve
 boots=()
 for node in "${workers[@]}"; do boots+=("$(boot_of "$node")"); done
 
-step "a new release, with jobs on every node and a controller that is killed again and again"
+step "a new release, with jobs on every node and a controller that is killed at each transition"
 watch_service
 long=$(submit -w c001 -t 10 -o /var/tmp/long.out --wrap 'for i in $(seq 25); do echo line $i; sleep 1; done')
 short=$(submit --array=1-40 -t 2 -c 1 -o /var/tmp/short.%A_%a.out --wrap 'echo begin; sleep 2; echo end')
 second=$(release_site 2 tree)
 muster update "$second" --plan | tee "$work/plan.txt"
 expect_contains "$(cat "$work/plan.txt")" "$long" "the plan names the job in the way"
-(
-  for pause in 3 9 7 8; do
-    sleep "$pause"
-    lab exec login1 systemctl kill -s KILL musterd || true
-  done
-) &
+kill_at_transitions &
 killer=$!
 update "$second" --max-unavailable 1 --soak 1s
-wait "$killer" || true
+kill "$killer" 2>/dev/null || true
 killer=''
 expect_equal 0 "$RC" "exit code of the update"
+cat "$work/kills"
+for way in draining applying validating resuming done; do
+  (($(grep -c " $way$" "$work/kills") == 2)) || fail "musterd was not killed twice as a node went on to $way"
+done
 wait_for 60 "all serve again" all_serve
 expect_most_out_of_service 1
 for i in "${!workers[@]}"; do
