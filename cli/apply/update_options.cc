@@ -84,6 +84,10 @@ void AddUpdateOptions(CLI::App& command, UpdateOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("COUNT|PERCENT");
+  command.add_flag(
+      "--login-and-storage", options.login_and_storage,
+      "After all workers the playbook's login and storage nodes, too, one by one, those "
+      "of slurmctld last");
   AddBudgets(command, options);
   AddTimes(command, options);
   CLI::Option* plan =
@@ -100,6 +104,7 @@ absl::StatusOr<v1::CreateRolloutRequest> RequestFor(const UpdateOptions& options
   *request.mutable_tags() = run.tags();
   *request.mutable_extra_vars() = run.extra_vars();
   request.set_suite(options.suite);
+  request.set_login_and_storage(options.login_and_storage);
   if (options.canary.has_value()) request.set_canary(*options.canary);
   for (const std::string& wave : options.waves) request.add_waves(wave);
   request.set_max_unavailable(options.max_unavailable);

@@ -18,6 +18,7 @@ struct UpdateOptions {
   std::vector<std::string> waves, windows;
   std::optional<uint32_t> canary;
   uint32_t max_per_rack = 0, max_per_switch = 0, failure_budget = 0;
+  bool login_and_storage = false;
   bool plan = false, yes = false, detach = false;
 };
 

@@ -70,6 +70,9 @@ void InventoryBuilder::ReadUpdate(const yaml::Document& document, const yaml::En
     errors_.Check(window.origin, std::string(parsed.message()));
     policy.request.add_windows(window.text);
   }
+  bool login_and_storage = false;
+  errors_.Add(reader.Optional("login_and_storage", &login_and_storage));
+  policy.request.set_login_and_storage(login_and_storage);
   ReadLimits(document, entry, reader, source);
   if (entry.value.IsMap()) errors_.Add(reader.Finish());
   if (!errors_.Check(origin, CheckName("policy", policy.name))) return;
@@ -136,7 +139,9 @@ void InventoryBuilder::ResolveUpdates() {
                        "only workers are updated by policy; others are by muster apply");
     if (!nodes.has_value()) continue;
     for (const Node* node : *nodes) policy.nodes.push_back(node->name);
-    if (!source.nodes.empty()) policy.request.set_limit(FoldHostlist(policy.nodes));
+    if (!source.nodes.empty())
+      policy.request.set_limit(absl::StrCat(
+          FoldHostlist(policy.nodes), policy.request.login_and_storage() ? ",login,storage" : ""));
     if (policy.nodes.empty()) {
       errors_.Add(source.origin, absl::StrCat("update policy ", policy.name,
                                               " has no nodes: set 'nodes', or add compute nodes"));
@@ -165,6 +170,7 @@ nlohmann::ordered_json ToValue(const UpdatePolicy& policy) {
   const auto list = [&value](const char* key, const auto& words) {
     if (!words.empty()) value[key] = std::vector<std::string>(words.begin(), words.end());
   };
+  if (request.login_and_storage()) value["login_and_storage"] = true;
   list("window", request.windows());
   if (request.has_canary()) value["canary"] = request.canary();
   list("waves", request.waves());

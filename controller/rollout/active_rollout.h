@@ -32,6 +32,10 @@ struct ActiveRollout {
   // When to try again to begin a run or a validation that other work was in the way of, by node.
   std::map<size_t, absl::Time> retry_at;
 
+  // The first so many nodes are workers.
+  uint32_t worker_count() const {
+    return WorkerCount(request, static_cast<uint32_t>(nodes.size()));
+  }
   v1::RolloutState state() const { return static_cast<v1::RolloutState>(record.state); }
   v1::RolloutStep step(size_t node) const { return static_cast<v1::RolloutStep>(nodes[node].step); }
 };

@@ -55,7 +55,8 @@ Progress OfRun(Transaction& txn, const ActiveRollout& rollout, size_t index) {
 
 Progress OfValidation(Transaction& txn, const ActiveRollout& rollout, size_t index) {
   const RolloutNodeRecord& node = rollout.nodes[index];
-  if (rollout.request.suite().empty()) return Move(index, NodeEvent::kPassed);
+  if (rollout.request.suite().empty() || index >= rollout.worker_count())
+    return Move(index, NodeEvent::kPassed);
   if (node.validation_id.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(const ValidationRecord validation, txn.validations().Get(node.validation_id));
   if (validation.state == ValidationRecord::kRunning) return std::nullopt;

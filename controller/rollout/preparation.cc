@@ -14,6 +14,7 @@
 #include "controller/rollout/collaborators.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/run_engine.h"
+#include "controller/slurm/slurmctld_node.h"
 #include "controller/store/store.h"
 #include "muster/v1/run.pb.h"
 
@@ -39,20 +40,40 @@ absl::StatusOr<std::string> PreviousBundle(Transaction& txn,
   return "";
 }
 
-// The workers among the playbook's nodes, in the order of the inventory.
+// Storage before login, since login nodes mount it, and last what jobs are started by: the nodes of
+// slurmctld, the first of which is the one that is in charge.
+void PutInOrder(const Inventory& inventory, std::vector<const Node*>& others) {
+  const auto slurmctld = slurm::SlurmctldNodes(inventory);
+  const auto rank = [&](const Node* node) -> size_t {
+    if (slurmctld.ok()) {
+      const auto found = std::find(slurmctld->rbegin(), slurmctld->rend(), node->name);
+      if (found != slurmctld->rend()) return 2 + static_cast<size_t>(found - slurmctld->rbegin());
+    }
+    return node->role == NodeRole::kStorage ? 0 : 1;
+  };
+  std::stable_sort(others.begin(), others.end(),
+                   [&](const Node* a, const Node* b) { return rank(a) < rank(b); });
+}
+
+// The playbook's nodes: its workers in the order of the inventory, and what may follow them.
 absl::Status TakeNodes(Transaction& txn, const Inventory& inventory, std::vector<std::string> names,
                        absl::Time now, ActiveRollout& rollout) {
   std::sort(names.begin(), names.end());
   std::vector<std::string> left_out;
+  std::vector<const Node*> workers, others;
   for (const Node& node : inventory.nodes()) {
     if (!std::binary_search(names.begin(), names.end(), node.name)) continue;
+    (node.role == NodeRole::kCompute ? workers : others).push_back(&node);
+  }
+  PutInOrder(inventory, others);
+  const auto take = [&](const Node& node, bool is_wanted) -> absl::Status {
     const absl::StatusOr<NodeRecord> joined = txn.nodes().GetByName(node.name);
     if (!joined.ok() && !absl::IsNotFound(joined.status())) return joined.status();
     const bool is_member = joined.ok() && (joined->state == NodeRecord::kEnrolled ||
                                            joined->state == NodeRecord::kConfigured);
-    if (node.role != NodeRole::kCompute || !is_member) {
+    if (!is_wanted || !is_member) {
       left_out.push_back(node.name);
-      continue;
+      return absl::OkStatus();
     }
     RolloutNodeRecord row;
     row.node = node.name;
@@ -62,9 +83,15 @@ absl::Status TakeNodes(Transaction& txn, const Inventory& inventory, std::vector
     row.since = now;
     rollout.nodes.push_back(std::move(row));
     rollout.places.push_back(PlaceOf(inventory, node.name));
-  }
+    return absl::OkStatus();
+  };
+  for (const Node* node : workers) RETURN_IF_ERROR(take(*node, true));
+  const bool has_workers = !rollout.nodes.empty();
+  rollout.request.set_workers(
+      rollout.request.login_and_storage() ? static_cast<uint32_t>(rollout.nodes.size()) : 0);
+  for (const Node* node : others) RETURN_IF_ERROR(take(*node, rollout.request.login_and_storage()));
   rollout.record.left_out = FoldHostlist(std::move(left_out));
-  if (!rollout.nodes.empty()) return absl::OkStatus();
+  if (has_workers) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the playbook names no worker that has joined",
                    rollout.request.limit().empty()
@@ -116,9 +143,9 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(rollout.limits,
-                   ResolveLimits(asked, static_cast<uint32_t>(rollout.nodes.size())));
+                   ResolveLimits(rollout.request, static_cast<uint32_t>(rollout.nodes.size())));
   std::vector<std::string> workers;
-  for (const RolloutNodeRecord& node : rollout.nodes) workers.push_back(node.node);
+  for (uint32_t i = 0; i < rollout.worker_count(); ++i) workers.push_back(rollout.nodes[i].node);
   ASSIGN_OR_RETURN(std::string suite, with.suite_for(asked, workers, actor));
   rollout.request.set_suite(std::move(suite));
   record.request = rollout.request.SerializeAsString();

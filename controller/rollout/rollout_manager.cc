@@ -394,7 +394,7 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
     const RolloutNodeRecord& node = rollout.nodes[i];
     const bool needs_run = step == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty();
     const bool needs_suite = step == v1::ROLLOUT_STEP_VALIDATING && node.validation_id.empty() &&
-                             !rollout.request.suite().empty();
+                             !rollout.request.suite().empty() && i < rollout.worker_count();
     if (!needs_run && !needs_suite) continue;
     const auto retry = rollout.retry_at.find(i);
     const bool is_due = retry == rollout.retry_at.end() || retry->second <= now ||

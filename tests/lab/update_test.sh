@@ -185,13 +185,16 @@ expect_equal 1 "$touched" "nodes that the broken release has touched"
 for node in "${workers[@]}"; do expect_equal 2 "$(release_of "$node")" "release of $node"; done
 wait_for 60 "all serve again" all_serve
 
-step "drains of people stay: one by Muster, one by Slurm"
+step "drains of people stay: one by Muster, one by Slurm; the login node follows the workers"
 muster node drain c003 --reason "bad fan"
 wait_for 20 "c003 is drained" is_drained_for c003 "bad fan"
 lab exec login1 scontrol update NodeName=c004 State=DRAIN Reason="bad disk"
-update "$(release_site 3)" --max-unavailable 3 --limit 'c[003-004]'
+update "$(release_site 3)" --max-unavailable 3 --limit 'c[003-004],login1' --login-and-storage -e login_release=3
 expect_equal 0 "$RC" "exit code of an update of drained nodes"
-for node in c003 c004; do expect_equal 3 "$(release_of "$node")" "release of $node"; done
+for node in c003 c004 login1; do expect_equal 3 "$(release_of "$node")" "release of $node"; done
+muster -o json rollout show "$ID" | read_json '
+done = [event["node"] for event in value["events"] if event.get("step") == "done"]
+assert sorted(done[:2]) == ["c003", "c004"] and done[2:] == ["login1"], done'
 is_drained_for c003 "bad fan" || fail "c003 has lost its drain: $(reason c003)"
 is_drained_for c004 "bad disk" || fail "c004 has lost its drain: $(reason c004)"
 muster node resume c003

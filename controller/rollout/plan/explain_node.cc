@@ -112,6 +112,7 @@ std::string ExplainRolling(const RolloutView& view, const NodeView& node) {
         "waits for the window, which opens on ",
         MomentText(NextOpening(view.limits.windows, view.now, view.zone), view.now, view.zone));
   }
+  if (!node.is_worker) return "waits until all workers, and the nodes before it, have been updated";
   return ExplainSlot(view, node);
 }
 

@@ -116,7 +116,12 @@ absl::StatusOr<std::vector<Window>> ParseWindows(const v1::CreateRolloutRequest&
 
 }  // namespace
 
+uint32_t WorkerCount(const v1::CreateRolloutRequest& request, uint32_t nodes) {
+  return request.login_and_storage() ? std::min(request.workers(), nodes) : nodes;
+}
+
 absl::StatusOr<Limits> ResolveLimits(const v1::CreateRolloutRequest& request, uint32_t nodes) {
+  nodes = WorkerCount(request, nodes);
   Limits limits;
   ASSIGN_OR_RETURN(limits.wave_sizes, WaveSizes(request, nodes));
   Share unavailable{kDefaultUnavailablePercent, true};

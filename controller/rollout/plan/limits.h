@@ -29,6 +29,9 @@ struct Limits {
 // The share of max_unavailable that a request without one gets, at least one node.
 inline constexpr int kDefaultUnavailablePercent = 5;
 
+// How many of the rollout's `nodes`, the first, are workers: waves and limits are of these.
+uint32_t WorkerCount(const v1::CreateRolloutRequest& request, uint32_t nodes);
+
 // For a rollout over `nodes` nodes, at least one. InvalidArgument names the field and the remedy: a
 // percentage above 100, a number that is none, waves that do not rise, a limit of 0 nodes, a
 // negative time.

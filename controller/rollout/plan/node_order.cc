@@ -46,7 +46,8 @@ bool IsAway(const RolloutView& view, const NodeView& node) {
 uint32_t TakenCount(const RolloutView& view) {
   return static_cast<uint32_t>(
       std::count_if(view.nodes.begin(), view.nodes.end(), [](const NodeView& node) {
-        return IsActive(node.step) || (IsOver(node.step) && node.step != v1::ROLLOUT_STEP_SKIPPED);
+        return node.is_worker && (IsActive(node.step) ||
+                                  (IsOver(node.step) && node.step != v1::ROLLOUT_STEP_SKIPPED));
       }));
 }
 
@@ -72,9 +73,10 @@ std::vector<const NodeView*> UsualOrder(std::vector<const NodeView*> nodes) {
 std::vector<Place> ForecastOrder(const RolloutView& view) {
   std::vector<const NodeView*> pending;
   std::vector<const NodeView*> unreachable;
+  std::vector<const NodeView*> others;
   for (const NodeView& node : view.nodes) {
     if (node.step != v1::ROLLOUT_STEP_PENDING) continue;
-    (IsTakeable(node) ? pending : unreachable).push_back(&node);
+    (!node.is_worker ? others : IsTakeable(node) ? pending : unreachable).push_back(&node);
   }
   const std::vector<uint32_t>& sizes = view.limits.wave_sizes;
   uint32_t taken = TakenCount(view);
@@ -97,6 +99,8 @@ std::vector<Place> ForecastOrder(const RolloutView& view) {
     places.push_back({node->name, wave});
     ++taken;
   }
+  const auto last = static_cast<uint32_t>(sizes.size() - 1);
+  for (const NodeView* node : others) places.push_back({node->name, last});
   return places;
 }
 

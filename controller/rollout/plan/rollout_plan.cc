@@ -133,12 +133,34 @@ void DecideDraining(const RolloutView& view, std::vector<Decision>& decisions) {
   }
 }
 
+bool HasWorkersLeft(const RolloutView& view) {
+  return std::any_of(view.nodes.begin(), view.nodes.end(), [](const NodeView& node) {
+    return node.is_worker && !node.is_removed &&
+           (node.step == v1::ROLLOUT_STEP_PENDING || IsActive(node.step));
+  });
+}
+
+// The first of the nodes that follow the workers, if none of them is active.
+void TakeOther(const RolloutView& view, std::vector<Decision>& decisions) {
+  if (CountActive(view) > 0) return;
+  for (const NodeView& node : view.nodes) {
+    if (node.is_worker || !IsTakeable(node)) continue;
+    decisions.push_back({Decision::kTake, node.name, ""});
+    return;
+  }
+}
+
 void TakeNodes(const RolloutView& view, uint32_t room, std::vector<Decision>& decisions) {
+  if (!HasWorkersLeft(view)) {
+    TakeOther(view, decisions);
+    return;
+  }
   Slots slots(view);
   if (slots.IsFull()) return;
   std::vector<const NodeView*> pending;
   for (const NodeView& node : view.nodes) {
-    if (node.step == v1::ROLLOUT_STEP_PENDING && !node.is_removed) pending.push_back(&node);
+    if (node.is_worker && node.step == v1::ROLLOUT_STEP_PENDING && !node.is_removed)
+      pending.push_back(&node);
   }
   // Those that cannot be taken now, too: a canary waits for an available node rather than prove
   // nothing.
@@ -183,13 +205,18 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     decisions.push_back({Decision::kWaveDone, "", ""});
     return;
   }
+  // Those that wait for workers keep none of them waiting.
+  const bool of_workers = HasWorkersLeft(view);
+  const auto is_next = [&](const NodeView& node) {
+    return node.step == v1::ROLLOUT_STEP_PENDING && node.is_worker == of_workers;
+  };
   const bool all_away =
       active == 0 && std::all_of(view.nodes.begin(), view.nodes.end(), [&](const NodeView& node) {
-        return node.step != v1::ROLLOUT_STEP_PENDING || IsAway(view, node);
+        return !is_next(node) || IsAway(view, node);
       });
   if (all_away) {
     for (const NodeView& node : view.nodes) {
-      if (node.step != v1::ROLLOUT_STEP_PENDING || node.is_removed) continue;
+      if (!is_next(node) || node.is_removed) continue;
       decisions.push_back({Decision::kLeaveOut, node.name,
                            "its agent was not connected when no other node was left to update"});
     }

@@ -22,13 +22,16 @@ struct NodeView {
   std::string message;                   // of the step, as stored
   bool was_available = false;            // before the rollout: it was connected and took jobs
   bool passed_over = false;
+  // A login or storage node is none: it counts against no limit, and follows when all workers are
+  // over.
+  bool is_worker = true;
   std::string rack;         // "": in none
   std::string switch_name;  // "": not known
   bool is_connected = false;
   // Since when it is not connected. Infinite past: longer than matters.
   absl::Time away_since = absl::InfinitePast();
-  // Connected, and Slurm may start jobs on it; without a Slurm, connected. A node that is not
-  // available is unavailable for whatever reason.
+  // Connected, and Slurm may start jobs on it; without a Slurm, and of a node that is no worker:
+  // connected. A node that is not available is unavailable for whatever reason.
   bool is_available = false;
   // No job can start on it: somebody drained it, it is down, or Slurm does not know it.
   bool is_drained = false;
@@ -93,6 +96,8 @@ struct Decision {
 //   others follow. Otherwise nodes that are out already come first, then those without jobs, then
 //   those whose last job ends soonest; passed over ones come last, and a node whose jobs have no
 //   limit comes after those with one.
+// - Nodes that are no workers are taken one after the other, in the order of the view, when every
+//   worker is over; waves, canaries and limits are of workers alone.
 // - A draining node is idle when it is connected, drained and has no jobs. One that is longer in
 //   that step than drain_timeout is passed over once, and left out the second time, if the limits
 //   say so; one that is away is whatever they say. Removed nodes are left out at once.

@@ -10,7 +10,7 @@ bool IsOut(const NodeView& node) {
 
 Slots::Slots(const RolloutView& view) : limits_(view.limits) {
   for (const NodeView& node : view.nodes) {
-    if (IsOut(node)) Add(node, {1, IsActive(node.step) ? 1u : 0u});
+    if (node.is_worker && IsOut(node)) Add(node, {1, IsActive(node.step) ? 1u : 0u});
   }
 }
 

@@ -53,6 +53,7 @@ TEST(UpdateOptions, EachReachesTheRequest) {
                                                    "--suite=quick",
                                                    "--canary=0",
                                                    "--waves=1,5%,25%,100%",
+                                                   "--login-and-storage",
                                                    "--max-unavailable=10%",
                                                    "--max-per-rack=1",
                                                    "--max-per-switch=2",
@@ -74,6 +75,7 @@ TEST(UpdateOptions, EachReachesTheRequest) {
   EXPECT_TRUE(request.has_canary());
   EXPECT_EQ(request.canary(), 0u);
   EXPECT_THAT(request.waves(), ElementsAre("1", "5%", "25%", "100%"));
+  EXPECT_TRUE(request.login_and_storage());
   EXPECT_EQ(request.max_unavailable(), "10%");
   EXPECT_EQ(request.max_per_rack(), 1u);
   EXPECT_EQ(request.max_per_switch(), 2u);

@@ -92,6 +92,19 @@ TEST(UpdatePolicy, NamesItsNodes) {
   EXPECT_EQ(inventory->updates()[0]->request.limit(), "c[1-3]");
 }
 
+TEST(UpdatePolicy, LoginAndStorageNodesFollowWhereAsked) {
+  const auto inventory = ParseUpdates(R"(updates:
+  some: {playbook: site.yaml, nodes: gpu, login_and_storage: true}
+  all: {playbook: site.yaml, login_and_storage: true}
+)");
+  ASSERT_OK(inventory);
+  const auto& some = *inventory->updates()[0];
+  EXPECT_TRUE(some.request.login_and_storage());
+  EXPECT_THAT(some.nodes, ElementsAre("c1", "c2", "c3")) << "the policy is about workers";
+  EXPECT_EQ(some.request.limit(), "c[1-3],login,storage");
+  EXPECT_EQ(inventory->updates()[1]->request.limit(), "");
+}
+
 TEST(UpdatePolicy, SpreadsOverFiles) {
   const auto inventory =
       ParseInventory({{"a.yaml", absl::StrCat(kFourWorkers, "updates: {a: {playbook: a.yaml}}")},
@@ -151,7 +164,7 @@ TEST(UpdatePolicy, EveryKeyIsADifference) {
   for (const char* more :
        {"nodes: gpu", "window: 22:00-06:00", "canary: 0", "waves: [2]", "max_unavailable: 2",
         "max_per_rack: 1", "max_per_switch: 1", "failure_budget: 1", "soak: 1h", "on_timeout: skip",
-        "on_failure: rollback", "suite: quick"}) {
+        "on_failure: rollback", "suite: quick", "login_and_storage: true"}) {
     SCOPED_TRACE(more);
     const auto now = ParseUpdates(
         absl::StrCat("updates: {a: {playbook: site.yaml, drain_timeout: 1h, ", more, "}}"));

@@ -73,12 +73,23 @@ class Cluster : public InventorySource {
   // Puts another revision in force: the nodes, and `more`.
   void SetInventory(const std::string& more) {
     absl::StatusOr<Inventory> parsed = ParseInventory(
-        {{"cluster.yaml", absl::StrCat("cluster: lab\nnodes:\n  login1: {role: login}\n"
-                                       "  c[001-003]: {role: compute}\n"
-                                       "racks:\n  r1: {nodes: \"c[001-003]\", switch: sw1}\n",
-                                       more)}});
+        {{"cluster.yaml",
+          absl::StrCat("cluster: lab\nnodes:\n  login1: {role: login}\n"
+                       "  c[001-003]: {role: compute}\n",
+                       others_, "racks:\n  r1: {nodes: \"c[001-003]\", switch: sw1}\n", more)}});
     ASSERT_OK(parsed.status());
     inventories_.push_back(std::make_shared<const Inventory>(*std::move(parsed)));
+  }
+  // A machine of the inventory becomes a member, and connects.
+  void Join(const std::string& name, const std::string& uuid) {
+    EXPECT_OK(store_.below().Update([&](Transaction& txn) -> absl::Status {
+      NodeRecord node;
+      node.uuid = uuid;
+      node.name = name;
+      node.state = NodeRecord::kConfigured;
+      return txn.nodes().Put(node);
+    }));
+    sessions_.Connect(uuid);
   }
   // As `muster bundle approve`, or by a run.
   void Approve(const std::string& bundle, const std::string& run_id = "") {
@@ -242,6 +253,7 @@ class Cluster : public InventorySource {
   // What becomes of runs of a bundle, and of validations; by default they succeed and change.
   std::set<std::string> failing_bundles_, failing_nodes_, refused_bundles_;
   bool runs_change_ = true;
+  std::string others_;  // further nodes of the inventory, as they stand in it
   bool work_ends_ = true;
   absl::Status refuse_runs_;
   std::string suite_ = "quick";
@@ -273,6 +285,12 @@ class Cluster : public InventorySource {
     return txn.runs().Put(run);
   }
 
+  std::vector<std::string> AllNodes() {
+    std::vector<std::string> names;
+    for (const Node& node : inventories_.back()->nodes()) names.push_back(node.name);
+    return names;
+  }
+
   RolloutCollaborators Collaborators() {
     return {
         .store = store_,
@@ -286,8 +304,7 @@ class Cluster : public InventorySource {
                               const RunActor&) -> absl::StatusOr<std::vector<std::string>> {
           if (refused_bundles_.count(request.bundle_sha256()) > 0)
             return absl::PermissionDeniedError("bundle old is not approved");
-          if (request.limit().empty())
-            return std::vector<std::string>{"login1", "c001", "c002", "c003"};
+          if (request.limit().empty()) return AllNodes();
           return ExpandHostlist(request.limit());
         },
         .start_run = [this](const v1::CreateRunRequest& request,

@@ -53,6 +53,30 @@ TEST(RolloutManager, UpdatesOneNodeAfterTheOther) {
   EXPECT_EQ(cluster.HoldCount(), 0);
 }
 
+TEST(RolloutManager, LoginAndStorageNodesFollowWithoutASuite) {
+  Cluster cluster;
+  cluster.Join("nas1", "uuid-nas1");
+  cluster.Join("login1", "uuid-login1");
+  cluster.others_ = "  login2: {role: login}\n  nas1: {role: storage}\n";
+  cluster.SetInventory("");
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_login_and_storage(true);
+  const v1::Rollout ended = cluster.Await(cluster.Create(request));
+  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED);
+  EXPECT_EQ(ended.left_out(), "login2") << "it has not joined";
+  std::vector<std::string> order;
+  for (const v1::RolloutEvent& event : ended.events())
+    if (event.step() == v1::ROLLOUT_STEP_DONE) order.push_back(event.node());
+  // slurmctld's node, the first login node, comes last.
+  EXPECT_THAT(order, ElementsAre("c001", "c002", "c003", "nas1", "login1"));
+  EXPECT_EQ(cluster.WayOf(ended, "login1"), kWholeWay);
+  EXPECT_THAT(cluster.RunsOf("login1"), SizeIs(1));
+  EXPECT_EQ(ended.wave_sizes(ended.wave_sizes_size() - 1), 3u) << "waves are of workers";
+  for (const v1::RolloutNode& node : ended.nodes())
+    EXPECT_EQ(node.validation_id().empty(), node.node()[0] != 'c') << node.node();
+  EXPECT_EQ(cluster.HoldCount(), 0);
+}
+
 // The process dies at each of its commits, before and after it takes effect.
 TEST(RolloutManager, SurvivesADeathAtEveryCommit) {
   int commits = 0;

@@ -120,6 +120,64 @@ TEST(Decide, NodesThatAreAwayAreLeftOutWhenNothingElseIsLeft) {
   EXPECT_THAT(Words(view), IsEmpty()) << "that run may be rebooting it";
 }
 
+NodeView Login(std::string name) {
+  NodeView node = InService(std::move(name));
+  node.is_worker = false;
+  return node;
+}
+
+TEST(Decide, LoginAndStorageNodesFollowTheWorkersOneByOne) {
+  RolloutView view = ClusterOf(2, 2);
+  view.limits.wave_sizes = {1, 2};
+  view.nodes.push_back(Login("nas1"));
+  view.nodes.push_back(Login("login1"));
+  EXPECT_THAT(Words(view), ElementsAre("take c001")) << "the canary is a worker";
+  EXPECT_THAT(ExplainNode(view, "login1"), Said());
+  view.wave = 1;
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[1] = Held("c002", v1::ROLLOUT_STEP_RESUMING);
+  EXPECT_THAT(Words(view), IsEmpty());
+  // Nor do they wait for a worker that stays out of service, or wait in vain for one that is away.
+  view.limits.max_unavailable = 1;
+  view.limits.failure_budget = 1;
+  view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_FAILED, kHour);
+  EXPECT_THAT(Words(view), ElementsAre("take nas1"));
+  view.nodes[2].step = v1::ROLLOUT_STEP_APPLYING;
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.nodes[2].step = v1::ROLLOUT_STEP_DONE;
+  EXPECT_THAT(Words(view), ElementsAre("take login1"));
+  view.nodes[3].step = v1::ROLLOUT_STEP_DONE;
+  EXPECT_THAT(Words(view), ElementsAre("complete"));
+}
+
+TEST(Decide, AWorkerThatIsAwayKeepsNoLoginNodeWaiting) {
+  RolloutView view = ClusterOf(1);
+  view.nodes[0].is_connected = view.nodes[0].is_available = false;
+  view.nodes.push_back(Login("login1"));
+  EXPECT_THAT(Words(view), ElementsAre("leave out c001"));
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_SKIPPED, kHour);
+  EXPECT_THAT(Words(view), ElementsAre("take login1"));
+  view.nodes[1].is_connected = view.nodes[1].is_available = false;
+  EXPECT_THAT(Words(view), ElementsAre("leave out login1"));
+}
+
+TEST(Decide, ALoginNodeThatIsDownTakesUpNoRoom) {
+  RolloutView view = ClusterOf(2, 1);
+  view.nodes.push_back(Login("login1"));
+  view.nodes[2].is_connected = view.nodes[2].is_available = false;
+  EXPECT_THAT(Words(view), ElementsAre("take c001"));
+}
+
+TEST(ForecastOrder, EndsWithLoginAndStorageNodes) {
+  RolloutView view = ClusterOf(3);
+  view.limits.wave_sizes = {1, 3};
+  view.nodes.insert(view.nodes.begin(), Login("login1"));
+  std::vector<std::string> order;
+  for (const Place& place : ForecastOrder(view))
+    order.push_back(absl::StrCat(place.node, " ", place.wave));
+  EXPECT_THAT(order, ElementsAre("c001 0", "c002 1", "c003 1", "login1 1"));
+}
+
 TEST(Decide, ARemovedNodeIsLeftOutAndFreesItsSlot) {
   RolloutView view = ClusterOf(4);
   view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_DRAINING);
