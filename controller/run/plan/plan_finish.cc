@@ -87,6 +87,15 @@ std::string PlanDigest(const v1::Plan& plan) {
   return Sha256Hex(SerializeDeterministically(copy));
 }
 
+void LeaveOutSkipped(v1::Plan& plan) {
+  for (v1::RolePlan& role : *plan.mutable_roles()) {
+    auto& steps = *role.mutable_steps();
+    steps.erase(std::remove_if(steps.begin(), steps.end(),
+                               [](const v1::Step& step) { return !step.skip_reason().empty(); }),
+                steps.end());
+  }
+}
+
 absl::Status FinishPlan(const PlanIdentity& identity, v1::Plan& plan, PlanBlobs& blobs) {
   plan.set_plan_id(PlanId(identity.run_id, identity.play_index));
   plan.set_run_id(identity.run_id);

@@ -80,6 +80,7 @@ class Compilation {
     plan.set_check_only(work_.check_only);
     plan.set_want_diff(work_.want_diff);
     plan.set_after_changes(work_.check_only && work_.changed.count(compiled.node) > 0);
+    LeaveOutSkipped(plan);
     absl::Status status;
     if (work_.check_only || work_.held != nullptr) finished.steps_digest = StepsDigest(plan);
     if (work_.held != nullptr && !work_.check_only) {

@@ -34,6 +34,22 @@ TEST(PlanId, ComesApartAgain) {
   }
 }
 
+TEST(LeaveOutSkipped, KeepsOrderAndHandlers) {
+  v1::Plan plan;
+  v1::RolePlan& role = *plan.add_roles();
+  for (const char* id : {"r/a", "r/b", "r/c", "r/d"}) role.add_steps()->set_step_id(id);
+  role.mutable_steps(0)->set_skip_reason("when: false is false");
+  role.mutable_steps(2)->set_skip_reason("loop: the list is empty");
+  role.add_handlers()->set_skip_reason("when: false is false");
+  plan.add_roles()->add_steps()->set_skip_reason("when: false is false");
+  LeaveOutSkipped(plan);
+  ASSERT_EQ(plan.roles(0).steps_size(), 2);
+  EXPECT_EQ(plan.roles(0).steps(0).step_id(), "r/b");
+  EXPECT_EQ(plan.roles(0).steps(1).step_id(), "r/d");
+  EXPECT_EQ(plan.roles(0).handlers_size(), 1);
+  EXPECT_EQ(plan.roles(1).steps_size(), 0) << "others may need the role";
+}
+
 TEST(FinishPlan, SetsIdentityAndDigest) {
   v1::Plan plan;
   PlanBlobs blobs;
