@@ -37,8 +37,8 @@ std::string PlanId(const std::string& run_id, uint32_t play_index);
 // Parses PlanId()'s result; false when `plan_id` is not a plan id.
 bool ParsePlanId(const std::string& plan_id, std::string& run_id, uint32_t& play_index);
 
-// Removes the steps that do not apply on the node: nobody has work with them, and on a real node they
-// are half of the plan. Handlers stay, because an earlier plan may have made them dirty.
+// Removes the steps that do not apply on the node: nobody has work with them, and on a real node
+// they are half of the plan. Handlers stay, because an earlier plan may have made them dirty.
 void LeaveOutSkipped(v1::Plan& plan);
 
 // Sets the plan's identity and digest. Moves contents from the plan into `blobs` (sha256 →
