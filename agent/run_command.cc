@@ -141,9 +141,16 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& blobs = *new BlobFetcher(channel, clock);
   auto& transfers = *new Transfers(paths.BlobDirectory(), files, blobs, downloader, clock);
   auto& records = *new ResourceRecords(paths.RecordDirectory(), files);
-  auto& context = *new ResourceContext{files,    processes, units,
-                                       packages, accounts,  transfers,
-                                       records,  clock,     *new BlkidBlockDevices};
+  auto& context = *new ResourceContext{files,
+                                       processes,
+                                       units,
+                                       packages,
+                                       accounts,
+                                       transfers,
+                                       records,
+                                       clock,
+                                       *new BlkidBlockDevices,
+                                       UpgradePlace{.paths = paths}};
   auto& reboots = *new PermitRequests(boot_id, files, accounts, mailbox, clock);
   auto& engine = *new Engine(
       {.node_uuid = identity.node_uuid,

@@ -1,6 +1,7 @@
 #include "agent/commands.h"
 #include "agent/flags.h"
 #include "agent/log.h"
+#include "agent/state/paths.h"
 #include "agent/sys/sd_bus_unit_manager.h"
 #include "agent/upgrade/upgrade.h"
 #include "common/base/clock.h"
@@ -16,7 +17,7 @@ int UpgradeCommand(const Flags& flags) {
   sys::RealProcessRunner processes;
   SdBusUnitManager units(processes, clock);
   UpgradePlace place;
-  place.state = flags.state_directory;
+  place.paths = Paths(flags.state_directory);
   const absl::Status upgraded = Upgrade(place, files, processes, units, clock);
   if (!upgraded.ok()) LogError(upgraded.message());
   return upgraded.ok() ? 0 : 1;

@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "common/pki": ["common/base"],
     "agent/sys": ["common/base", "common/sys"],
     "agent/state": ["common/base", "common/sys", "muster/v1"],
-    "agent/upgrade": ["common/base", "common/sys", "agent/sys"],
+    "agent/upgrade": ["common/base", "common/sys", "agent/sys", "agent/state"],
     "agent/resources": ["common/base", "common/sys", "agent/sys", "agent/state", "agent/slurm",
                         "agent/upgrade",
                         "muster/v1"],

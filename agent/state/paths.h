@@ -40,6 +40,7 @@ class Paths {
   std::string JoinRequest() const { return root_ + "/join.csr"; }
   std::string TurnedAway() const { return root_ + "/turned_away"; }
   std::string Greeted() const { return root_ + "/greeted"; }
+  std::string UpgradeDirectory() const { return root_ + "/upgrade"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string RecordDirectory() const { return root_ + "/records"; }
   std::string CheckDirectory() const { return root_ + "/checks"; }

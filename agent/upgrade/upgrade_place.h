@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "agent/state/paths.h"
 #include "common/base/version.h"
 
 namespace muster::sys {
@@ -32,7 +33,7 @@ struct UpgradePlace {
     unsigned mode = 0;
   };
 
-  std::string state = "/var/lib/muster";
+  Paths paths = Paths();
   // The version of this process.
   std::string running = kVersion;
   // What the previous agent is made of. Files that are not there are left out.
@@ -43,8 +44,8 @@ struct UpgradePlace {
       {"/usr/lib/systemd/system/muster-agent-upgrade.service", 0644},
   };
 
-  std::string Greeted() const { return state + "/greeted"; }
-  std::string Folder() const { return state + "/upgrade"; }
+  std::string Greeted() const { return paths.Greeted(); }
+  std::string Folder() const { return paths.UpgradeDirectory(); }
   std::string Order() const { return Folder() + "/order"; }
   std::string Package() const { return Folder() + "/package.deb"; }
   std::string Previous(const File& file) const;

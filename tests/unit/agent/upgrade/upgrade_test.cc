@@ -32,10 +32,10 @@ struct Death {};
 class Machine final : public UnitManager, public sys::ProcessRunner {
  public:
   explicit Machine(const std::string& folder) : folder_(folder) {
-    place.state = folder + "/state";
+    place.paths = Paths(folder + "/state");
     place.files = {{folder + "/bin/muster-agent", 0755}, {folder + "/bin/muster-burnin", 0755}};
     std::filesystem::create_directories(folder + "/bin");
-    std::filesystem::create_directories(place.state);
+    std::filesystem::create_directories(place.paths.root());
     Write(Program(), "0.1.0");
     Write(folder + "/bin/muster-burnin", "burnin of 0.1.0");
     EXPECT_OK(Start());
