@@ -15,6 +15,9 @@
 // registers as that number allows.
 #define MUSTER_KERNEL(threads) \
   extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void
+// The same, but at least `blocks` blocks must fit on a multiprocessor at a time.
+#define MUSTER_KERNEL_BLOCKS(threads, blocks) \
+  extern "C" __attribute__((global)) __attribute__((launch_bounds(threads, blocks))) void
 
 namespace muster::kernels {
 

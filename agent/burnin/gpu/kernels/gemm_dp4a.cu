@@ -12,7 +12,7 @@ struct S8x4 {
 };
 
 // `depth` counts bytes, as for the other kernels; a multiple of 32.
-MUSTER_KERNEL(kFmaThreads)
+MUSTER_KERNEL_BLOCKS(kFmaThreads, kFmaBlocks)
 gemm_s8_dp4a(const uint32_t* a, const uint32_t* b, int32_t* c, uint64_t columns, uint64_t depth) {
   MultiplyByThreads<S8x4, 128>(a, b, c, columns, depth / 4);
 }

@@ -17,12 +17,12 @@ struct F64 {
   }
 };
 
-MUSTER_KERNEL(kFmaThreads)
+MUSTER_KERNEL_BLOCKS(kFmaThreads, kFmaBlocks)
 gemm_f32(const float* a, const float* b, float* c, uint64_t columns, uint64_t depth) {
   MultiplyByThreads<F32, 128>(a, b, c, columns, depth);
 }
 
-MUSTER_KERNEL(kFmaThreads)
+MUSTER_KERNEL_BLOCKS(kFmaThreads, kFmaBlocks)
 gemm_f64(const double* a, const double* b, double* c, uint64_t columns, uint64_t depth) {
   MultiplyByThreads<F64, 64>(a, b, c, columns, depth);
 }

@@ -11,6 +11,9 @@ namespace muster::kernels {
 
 // Threads per block: 16 × 16, in one dimension.
 inline constexpr int kFmaThreads = 256;
+// Blocks per multiprocessor: while one waits at its barrier the other computes. Two take up to 128
+// of 65,536 / (2 · 256) registers per thread, which tools/check_gpu_abi finds to be enough.
+inline constexpr int kFmaBlocks = 2;
 
 // One block computes a tile of kTile × kTile of C. Ops defines an element and a sum, and how a
 // product is added. `depth` is a multiple of 8, rows and columns of kTile; the grid has columns /

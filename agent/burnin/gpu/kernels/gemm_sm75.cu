@@ -1,5 +1,6 @@
-// FP16 and INT8 on the tensor cores of Turing. Its 64 KiB of shared memory per multiprocessor hold
-// three blocks with one buffer each: while one fetches, the others multiply.
+// FP16 and INT8 on the tensor cores of Turing. A thread's sums and fragments take up to 194
+// registers, so that two blocks of 128 threads fit on a multiprocessor: while one fetches, the
+// other multiplies. One buffer each is enough for that.
 #include "agent/burnin/gpu/kernels/gemm_mma.h"
 #include "agent/burnin/gpu/kernels/mma.h"
 

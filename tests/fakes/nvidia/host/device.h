@@ -12,6 +12,7 @@
 #define MUSTER_SHARED thread_local
 #define MUSTER_UNROLL
 #define MUSTER_KERNEL(threads) static void
+#define MUSTER_KERNEL_BLOCKS(threads, blocks) static void
 
 namespace muster::kernels {
 

@@ -26,6 +26,12 @@ TEST(PtxModulesTest, AreWhatTheTableSays) {
   }
 }
 
+// With more than 128 registers a thread, which the assembler took for 7.0, only one block fits.
+TEST(PtxModulesTest, ThreadsWithoutTensorCoresLeaveRoomForASecondBlock) {
+  for (const char* module : {"gemm_fma", "gemm_dp4a"})
+    EXPECT_TRUE(absl::StrContains(FindPtxModule(module).text, ".minnctapersm 2")) << module;
+}
+
 TEST(PtxModulesTest, HoldTheKernelsThatTheHostHas) {
   for (const GemmKernel& kernel : GemmKernels()) {
     SCOPED_TRACE(kernel.name);
