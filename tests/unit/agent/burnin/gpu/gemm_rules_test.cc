@@ -37,6 +37,12 @@ TEST(OperationsPerClock, GivesThePeaksOfTheDataSheets) {
       {89, "NVIDIA L40S", Element::kE4m3, true, 142, 2.52, 733},
       {90, "NVIDIA H100 80GB HBM3", Element::kF16, true, 132, 1.83, 989},
       {90, "NVIDIA H100 80GB HBM3", Element::kF32, false, 132, 1.98, 67},
+      {90, "NVIDIA H200", Element::kF16, true, 132, 1.83, 989},
+      {90, "NVIDIA H800", Element::kF16, true, 132, 1.83, 989},
+      {100, "NVIDIA B200", Element::kF16, true, 148, 1.86, 2250},
+      {100, "NVIDIA B200", Element::kF64, false, 148, 1.96, 37},
+      {103, "NVIDIA B300", Element::kE4m3, true, 148, 1.86, 4500},
+      {120, "NVIDIA GeForce RTX 5090", Element::kF32, false, 170, 2.41, 104.8},
   };
   for (const Case& c : cases) {
     const auto operations = OperationsPerClock(c.capability, c.model, c.type, c.tensor);
@@ -46,7 +52,13 @@ TEST(OperationsPerClock, GivesThePeaksOfTheDataSheets) {
 }
 
 TEST(OperationsPerClock, IsUnknownWhereNobodyHasSaid) {
-  EXPECT_FALSE(OperationsPerClock(120, "NVIDIA GeForce RTX 5090", Element::kF16, true));
+  EXPECT_FALSE(OperationsPerClock(130, "NVIDIA GeForce RTX 6090", Element::kF16, true));
+  // They share the chip of H100, but not all of its units.
+  for (const Element type : {Element::kF16, Element::kE4m3, Element::kS8})
+    EXPECT_FALSE(OperationsPerClock(90, "NVIDIA H20", type, true));
+  EXPECT_FALSE(OperationsPerClock(90, "NVIDIA H20-3e", Element::kF32, false));
+  EXPECT_FALSE(OperationsPerClock(90, "NVIDIA H800", Element::kF64, true));
+  EXPECT_FALSE(OperationsPerClock(103, "NVIDIA B300", Element::kF64, false));
   // Turing without tensor cores.
   EXPECT_FALSE(OperationsPerClock(75, "NVIDIA GeForce GTX 1660", Element::kF16, true));
   EXPECT_FALSE(OperationsPerClock(61, "NVIDIA GeForce GTX 1080 Ti", Element::kF16, true));
