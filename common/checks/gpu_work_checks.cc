@@ -158,6 +158,7 @@ constexpr MetricSpec kCopyMetrics[] = {
      "to another GPU directly; the variant is its UUID"},
     {"gpu_to_gpu_staged_gbytes_per_s", "GB/s", "gpu", Better::kHigher,
      "to another GPU through the host, where no direct path exists"},
+    MUSTER_NEW_ERRORS_METRIC,
 };
 
 constexpr ParameterSpec kGpuCollectiveParameters[] = {

@@ -22,8 +22,8 @@ ClockLimits ReadClockLimits(const NvmlDevice& device) {
 
 void ClockWatch::Take(const Reading& reading) {
   if (!reading.reasons.has_value()) return;
-  // At rest, or held back by something that is judged elsewhere. An unknown bit may be such a
-  // reason.
+  // At rest, or held back by something that is judged elsewhere (kSlowdowns, where the hardware's
+  // slowdown without a closer reason has a row too). An unknown bit may be such a reason.
   if ((*reading.reasons & ~nvml::kReasonApplicationClocks) != 0) return;
   const bool application_clocks = *reading.reasons != 0;
   if (reading.sm_mhz.has_value()) Take(*reading.sm_mhz, application_clocks, sm_);

@@ -21,6 +21,9 @@ void Merge(CheckResult& to, CheckResult& from) {
   Append(to.metrics, from.metrics);
   Append(to.faults, from.faults);
   Append(to.digests, from.digests);
+  for (Subject& subject : to.subjects)
+    for (Subject& part : from.subjects)
+      if (part.id == subject.id) subject.attributes.merge(part.attributes);
   for (std::string& tool : from.tools) {
     bool known = false;
     for (const std::string& other : to.tools) known |= other == tool;
@@ -73,12 +76,15 @@ void WorkOnAll(const GpuBench& bench, const GpuWork& work, CheckResult& result) 
 void AddGpuError(const Gpu& gpu, const absl::Status& error, CheckResult& result) {
   const std::string message = absl::StrCat(Describe(gpu), ": ", error.message());
   // CUDA reports many failures with the same code; NVML knows whether the GPU is still there.
-  const bool lost =
-      absl::IsDataLoss(error) || absl::IsDataLoss(gpu.nvml.TemperatureCelsius().status());
-  if (lost) {
+  if (absl::IsDataLoss(gpu.nvml.TemperatureCelsius().status())) {
     AddFault(
         result, "gpu_lost", gpu.uuid,
         absl::StrCat(message, "; look for Xid in the kernel's log, then reset the GPU or reboot"));
+  } else if (absl::IsDataLoss(error)) {
+    AddFault(result, "ecc_uncorrected", gpu.uuid,
+             absl::StrCat(message,
+                          "; look for Xid 48, 94 and 95 in the kernel's log, then reset "
+                          "the GPU (nvidia-smi -r), which replaces the memory row"));
   } else if (absl::IsInternal(error)) {
     AddFault(result, "gpu_error", gpu.uuid, message);
   } else {

@@ -32,13 +32,14 @@ std::optional<GpuBench> OpenBench(CheckContext& context, CheckResult& result);
 absl::StatusOr<std::unique_ptr<CudaContext>> OpenContext(const GpuBench& bench, const Gpu& gpu);
 
 // Calls `work` for all GPUs at once, each in a thread of its own, with an empty result that is then
-// added to `result` in the order of the GPUs. An error of `work` goes through AddGpuError().
-// Returns when all are done; if a GPU hangs, never.
+// added to `result` in the order of the GPUs, attributes of the GPU's subject included. An error of
+// `work` goes through AddGpuError(). Returns when all are done; if a GPU hangs, never.
 using GpuWork = std::function<absl::Status(size_t index, const Gpu& gpu, CheckResult& result)>;
 void WorkOnAll(const GpuBench& bench, const GpuWork& work, CheckResult& result);
 
-// A GPU that is lost or that fails in its work is at fault ("gpu_lost", "gpu_error"); any other
-// error makes the check unknown.
+// A GPU that is lost, whose memory fails or that fails in its work is at fault ("gpu_lost",
+// "ecc_uncorrected", "gpu_error"); any other error, such as a state of the node's software, makes
+// the check unknown.
 void AddGpuError(const Gpu& gpu, const absl::Status& error, CheckResult& result);
 
 // "GPU 2 (GPU-1f…, slot 0000:3b:00.0)".

@@ -28,10 +28,28 @@ struct Loaded {
   std::vector<std::string> errors;                // of those
   std::vector<Subject> subjects;                  // as gpus
   std::vector<absl::StatusOr<OtherWork>> others;  // as gpus
+  std::vector<std::string> refusals;              // as gpus; "": it may be loaded
 };
 
 void AddAttribute(Subject& subject, const char* name, const absl::StatusOr<std::string>& value) {
   if (value.ok()) subject.attributes[name] = *value;
+}
+
+struct ModeRow {
+  nvml::ComputeMode mode;
+  const char* name;
+};
+constexpr ModeRow kModes[] = {
+    {nvml::kComputeDefault, "default"},
+    {nvml::kComputeExclusiveThread, "exclusive thread"},
+    {nvml::kComputeProhibited, "prohibited"},
+    {nvml::kComputeExclusiveProcess, "exclusive process"},
+};
+
+std::string ModeName(nvml::ComputeMode mode) {
+  for (const ModeRow& row : kModes)
+    if (row.mode == mode) return row.name;
+  return absl::StrCat(static_cast<int>(mode));
 }
 
 Subject SubjectOf(const Gpu& gpu, const std::string& driver_version) {
@@ -45,7 +63,30 @@ Subject SubjectOf(const Gpu& gpu, const std::string& driver_version) {
   subject.attributes["driver_version"] = driver_version;
   if (const absl::StatusOr<double> watts = gpu.nvml.PowerLimitWatts(); watts.ok())
     subject.attributes["power_limit_watts"] = absl::StrCat(*watts);
+  if (const auto mig = gpu.nvml.Mig(); mig.ok()) {
+    subject.attributes["mig_mode"] = mig->current ? "on" : "off";
+    if (mig->pending != mig->current)
+      subject.attributes["mig_mode_after_reset"] = mig->pending ? "on" : "off";
+  }
+  if (const auto mode = gpu.nvml.ComputeMode(); mode.ok())
+    subject.attributes["compute_mode"] = ModeName(*mode);
   return subject;
+}
+
+// Why nothing can work on the whole of that GPU; "": something can. Forcing would not help: CUDA
+// shows the first slice of a GPU in MIG mode in place of the GPU, and nothing of one that is
+// prohibited.
+std::string ModeRefusal(const Gpu& gpu) {
+  const auto mig = gpu.nvml.Mig();
+  const auto mode = gpu.nvml.ComputeMode();
+  const std::string name = absl::StrCat("GPU ", gpu.index, " (", gpu.uuid, ")");
+  if (mig.ok() && mig->current)
+    return absl::StrCat(name, " is in MIG mode, and only whole GPUs are tested: turn it off ",
+                        "(nvidia-smi -i ", gpu.index, " -mig 0)");
+  if (mode.ok() && *mode == nvml::kComputeProhibited)
+    return absl::StrCat(name, " is in compute mode 'prohibited': allow programs (nvidia-smi -i ",
+                        gpu.index, " -c DEFAULT)");
+  return "";
 }
 
 absl::StatusOr<Gpu> LoadGpu(const Nvml& nvml, unsigned index) {
@@ -55,6 +96,7 @@ absl::StatusOr<Gpu> LoadGpu(const Nvml& nvml, unsigned index) {
   ASSIGN_OR_RETURN(gpu.name, gpu.nvml.Name());
   ASSIGN_OR_RETURN(gpu.pci_address, gpu.nvml.PciAddress());
   gpu.heat_limit = DriverHeatLimit(gpu.nvml);
+  gpu.thermal_limits = ReadThermalLimits(gpu.nvml);
   gpu.clock_limits = ReadClockLimits(gpu.nvml);
   return gpu;
 }
@@ -69,6 +111,7 @@ absl::StatusOr<Loaded> Load() {
     loaded.errors.emplace_back(gpu.ok() ? "" : gpu.status().message());
     loaded.subjects.push_back(gpu.ok() ? SubjectOf(*gpu, loaded.driver_version) : Subject{});
     loaded.others.push_back(gpu.ok() ? ReadOtherWork(gpu->nvml) : OtherWork());
+    loaded.refusals.push_back(gpu.ok() ? ModeRefusal(*gpu) : "");
     loaded.gpus.push_back(gpu.ok() ? std::optional<Gpu>(*std::move(gpu)) : std::nullopt);
   }
   return loaded;
@@ -103,13 +146,27 @@ absl::Status RefuseWhenBusy(sys::FileSystem& files, const Loaded& loaded,
       absl::StrJoin(busy, "; "), ": wait until they have ended, or force the check (--force)"));
 }
 
+absl::Status RefuseModes(const Loaded& loaded, const std::vector<unsigned>& chosen) {
+  std::vector<std::string> refused;
+  for (const unsigned index : chosen)
+    if (!loaded.refusals[index].empty()) refused.push_back(loaded.refusals[index]);
+  if (refused.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(absl::StrJoin(refused, "; "), "; or choose the others (--gpus)"));
+}
+
 // A sentence for a person who simply has no driver on this machine.
 std::string Reason(const absl::Status& status, sys::FileSystem& files) {
-  if (const auto slots = GpuSlots(files); slots.ok() && !slots->empty())
+  const absl::StatusOr<std::vector<std::string>> slots = GpuSlots(files);
+  if (slots.ok() && !slots->empty())
     return absl::StrCat("no working driver for ", Counted(slots->size(), "NVIDIA card"), " at ",
                         absl::StrJoin(*slots, ", "), ": ", status.message(),
                         "; install the driver, or reboot after its installation; if the cards ",
                         "are not to be used, write gpu_count: 0 into the inventory");
+  if (slots.ok() && absl::IsFailedPrecondition(status))
+    return absl::StrCat(
+        "the driver's library does not work, and there is no NVIDIA card on the PCI ",
+        "bus: ", status.message());
   if (absl::IsNotFound(status))
     return absl::StrCat("there is no NVIDIA driver: ", status.message(),
                         "; install the driver (package libnvidia-ml1)");
@@ -135,6 +192,7 @@ absl::StatusOr<Gpus> Open(CheckContext& context, CheckResult& result, bool only_
   for (const std::optional<Gpu>& gpu : loaded.gpus) uuids.push_back(gpu ? gpu->uuid : "");
   ASSIGN_OR_RETURN(const std::vector<unsigned> chosen,
                    ChooseGpus(context.parameters.Words("gpus"), uuids));
+  if (!only_read) RETURN_IF_ERROR(RefuseModes(loaded, chosen));
   if (!only_read && !context.force) RETURN_IF_ERROR(RefuseWhenBusy(context.files, loaded, chosen));
   Gpus gpus = {.nvml = loaded.nvml,
                .driver_version = loaded.driver_version,

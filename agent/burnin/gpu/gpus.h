@@ -22,6 +22,7 @@ struct Gpu {
   std::string pci_address;  // "0000:3b:00.0": for CudaDriver::DeviceByPciAddress()
   NvmlDevice nvml;
   std::optional<HeatLimit> heat_limit = {};  // the driver's; nullopt: it reports none
+  ThermalLimits thermal_limits = {};
   ClockLimits clock_limits = {};
 };
 
@@ -34,8 +35,9 @@ struct Gpus {
 
 // Finds the GPUs that the parameter "gpus" names, adds their subjects to `result`, and a fault for
 // each GPU that is lost and for a driver that does not answer. The error is the reason why nothing
-// can be tested: no library, no driver, no GPU, or one of them is, or may be, at work for somebody
-// else, unless context.force is set. An idle display is an attribute of the subject.
+// can be tested: no library, no driver, no GPU, one of them is in MIG mode or prohibited for
+// programs, or is, or may be, at work for somebody else, unless context.force is set. An idle
+// display, the MIG mode and the compute mode are attributes of the subject.
 absl::StatusOr<Gpus> OpenGpus(CheckContext& context, CheckResult& result);
 
 // The same, regardless of others' work: for checks that only read. It is not an error here if the

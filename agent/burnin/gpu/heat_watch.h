@@ -24,39 +24,63 @@ struct HeatLimit {
 // margin.
 std::optional<HeatLimit> DriverHeatLimit(const NvmlDevice& device);
 
+// What the driver calls limits of the model; nullopt: it does not report that one.
+struct ThermalLimits {
+  std::optional<double> gpu_celsius;     // DriverHeatLimit()
+  std::optional<double> memory_celsius;  // highest operating temperature of the memory
+  std::optional<double> least_margin;    // at the highest operating temperature; Ada and later
+};
+// A margin that a GPU at rest is already below says nothing and is left out.
+ThermalLimits ReadThermalLimits(const NvmlDevice& device);
+
 // Takes readings in the order of time and says when the test of the GPU has to end. Pure.
 class HeatWatch {
  public:
-  // The hardware may report a slowdown for a moment when clocks change: a shorter one is not a
-  // fault.
-  static constexpr absl::Duration kSlowdownGrace = absl::Seconds(1);
+  // So far below a limit a GPU that is held there may be: sensors round, and the driver acts early.
+  static constexpr double kNearLimit = 2;
 
   struct Reading {
     absl::Duration at;  // since the start of the check
     std::optional<double> celsius;
     std::optional<unsigned long long> reasons;  // bits of nvml::ClockReason
+    std::optional<double> memory_celsius = {};
+    std::optional<double> margin = {};  // degrees below the hardware's slowdown
   };
 
-  explicit HeatWatch(std::optional<HeatLimit> limit) : limit_(std::move(limit)) {}
+  // `limit`: for the GPU's own temperature.
+  explicit HeatWatch(std::optional<HeatLimit> limit, const ThermalLimits& model = {})
+      : limit_(std::move(limit)), model_(model) {}
 
   void Take(const Reading& reading);
-  // The GPU was above its limit, or was slowed down for kSlowdownGrace in all.
+  // GPU or memory was above its limit, or the GPU was slowed down for longer than kSlowdowns
+  // allows.
   bool must_end() const { return too_hot_.has_value() || slowed_too_long_; }
 
-  // Adds those of "too_hot", "thermal_throttle" and "power_brake" that apply.
+  // Adds those of "too_hot" and the faults of kSlowdowns that apply.
   void AddFaults(const std::string& uuid, CheckResult& result) const;
-  // Adds those of temperature_max_celsius, thermal_headroom_kelvin and throttle_seconds that have
-  // readings.
+  // Adds those of temperature_max_celsius, memory_temperature_max_celsius, thermal_headroom_kelvin
+  // and throttle_seconds that have readings.
   void AddMetrics(const std::string& uuid, CheckResult& result) const;
 
  private:
+  struct Slowed {
+    absl::Duration in_all, stretch, longest_stretch;
+    absl::Duration blamed;  // the part of it that counts as a fault
+  };
+  bool IsAbove(const Reading& reading) const;
+  bool IsAtLimit(const Reading& reading) const;
+  bool IsFault(size_t kind) const { return slowed_[kind].blamed >= kSlowdowns[kind].grace; }
+  std::string TooHot() const;
+  std::optional<double> Headroom() const;
+
   const std::optional<HeatLimit> limit_;
+  const ThermalLimits model_;
   std::optional<Reading> last_;
   std::optional<Reading> too_hot_;  // the first one
-  std::optional<double> hottest_;
+  std::optional<double> hottest_, hottest_memory_, least_margin_;
   bool has_reasons_ = false;
   bool slowed_too_long_ = false;
-  absl::Duration slowed_[std::size(kSlowdowns)] = {};
+  Slowed slowed_[std::size(kSlowdowns)] = {};
 };
 
 }  // namespace muster::burnin

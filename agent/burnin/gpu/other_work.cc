@@ -3,18 +3,25 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/status.h"
 
 namespace muster::burnin {
 namespace {
 
-using Processes = absl::StatusOr<std::vector<nvml::ProcessInfo>>;
+using Processes = absl::StatusOr<std::vector<NvmlDevice::Process>>;
 
-Processes NobodyWhereUntold(Processes processes) {
-  if (absl::IsUnimplemented(processes.status()) || absl::IsDataLoss(processes.status()))
-    return std::vector<nvml::ProcessInfo>();
+// A GPU that is lost works for nobody.
+Processes NobodyWhereLost(Processes processes) {
+  if (absl::IsDataLoss(processes.status())) return std::vector<NvmlDevice::Process>();
   return processes;
+}
+
+// Neither does one that cannot draw.
+Processes NobodyWhereUntold(Processes processes) {
+  if (absl::IsUnimplemented(processes.status())) return std::vector<NvmlDevice::Process>();
+  return NobodyWhereLost(std::move(processes));
 }
 
 bool Has(const std::vector<unsigned>& pids, unsigned pid) {
@@ -24,18 +31,18 @@ bool Has(const std::vector<unsigned>& pids, unsigned pid) {
 }  // namespace
 
 absl::StatusOr<OtherWork> ReadOtherWork(const NvmlDevice& device) {
-  ASSIGN_OR_RETURN(const std::vector<nvml::ProcessInfo> computing,
-                   NobodyWhereUntold(device.ComputeProcesses()));
-  ASSIGN_OR_RETURN(const std::vector<nvml::ProcessInfo> drawing,
+  ASSIGN_OR_RETURN(const std::vector<NvmlDevice::Process> computing,
+                   NobodyWhereLost(device.ComputeProcesses()));
+  ASSIGN_OR_RETURN(const std::vector<NvmlDevice::Process> drawing,
                    NobodyWhereUntold(device.GraphicsProcesses()));
   const auto own = static_cast<unsigned>(getpid());
   OtherWork work;
-  for (const nvml::ProcessInfo& process : computing)
+  for (const NvmlDevice::Process& process : computing)
     if (process.pid != own) work.working.push_back(process.pid);
-  for (const nvml::ProcessInfo& process : drawing) {
+  for (const NvmlDevice::Process& process : drawing) {
     if (process.pid == own || Has(work.working, process.pid)) continue;
     // Unreported memory is the largest number.
-    const bool rests = process.used_gpu_memory <= OtherWork::kMostOfDisplay;
+    const bool rests = process.memory_bytes <= OtherWork::kMostOfDisplay;
     (rests ? work.displays : work.working).push_back(process.pid);
   }
   return work;

@@ -17,8 +17,9 @@ struct OtherWork {
   std::vector<unsigned> displays;  // idle ones
 };
 
-// The work of all processes but this one. If the GPU does not report processes, or cannot because
-// it is lost, nobody works there; any other error means that it is not known.
+// The work of all processes but this one. On a GPU that is lost nobody works, and one that does not
+// report who draws draws for nobody. Any other error means that it is not known, in particular when
+// the driver does not say who computes.
 absl::StatusOr<OtherWork> ReadOtherWork(const NvmlDevice& device);
 
 }  // namespace muster::burnin

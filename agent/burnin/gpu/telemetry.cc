@@ -24,11 +24,16 @@ constexpr absl::Duration kSampleTimeout = absl::Seconds(10);
 // Eight minutes at kSampleInterval without merging, a week in stretches of nine minutes.
 constexpr size_t kMaxStretches = 2048;
 
-struct Series {
-  explicit Series(const Gpu& gpu) : heat(gpu.heat_limit), clocks(gpu.clock_limits) {}
+// NVML's power is the mean of a second from Ampere on: a reading counts once the load is that old.
+constexpr absl::Duration kPowerSettles = absl::Seconds(1);
 
+struct Series {
+  explicit Series(const Gpu& gpu)
+      : heat(gpu.heat_limit, gpu.thermal_limits), clocks(gpu.clock_limits) {}
+
+  std::optional<absl::Duration> loaded_since;  // since the start of the check
   double watts_sum = 0;
-  uint64_t watts_count = 0;
+  Readings watts{kMaxStretches};  // under load, as mhz
   Readings mhz{kMaxStretches};
   HeatWatch heat;
   ClockWatch clocks;
@@ -70,14 +75,18 @@ std::optional<T> Told(const absl::StatusOr<T>& value) {
 template <typename State>
 static std::optional<double> ReadOne(State& state, size_t i) {
   const Gpu& gpu = state.gpus.chosen[i];
+  std::optional<absl::Duration> loaded_since;
   {
     absl::MutexLock lock(&state.mutex);
     state.asking = gpu.uuid;
+    loaded_since = state.series[i].loaded_since;
   }
   const absl::Duration at = state.clock.Now() - state.started_at;
   const HeatWatch::Reading heat = {.at = at,
                                    .celsius = Told(gpu.nvml.TemperatureCelsius()),
-                                   .reasons = Told(gpu.nvml.ClockReasons())};
+                                   .reasons = Told(gpu.nvml.ClockReasons()),
+                                   .memory_celsius = Told(gpu.nvml.MemoryTemperatureCelsius()),
+                                   .margin = Told(gpu.nvml.MarginCelsius())};
   const std::optional<double> watts = Told(gpu.nvml.PowerWatts());
   const std::optional<double> mhz = Told(gpu.nvml.ClockMhz(nvml::kClockSm));
   const std::optional<double> memory_mhz = Told(gpu.nvml.ClockMhz(nvml::kClockMemory));
@@ -86,15 +95,19 @@ static std::optional<double> ReadOne(State& state, size_t i) {
     state.asking.clear();
     Series& series = state.series[i];
     series.heat.Take(heat);
-    series.clocks.Take({mhz, memory_mhz, heat.reasons});
-    if (watts) {
+    // The load lasted from before the first of these calls until after the last one.
+    const bool loaded = loaded_since.has_value() && loaded_since == series.loaded_since;
+    if (loaded) series.clocks.Take({mhz, memory_mhz, heat.reasons});
+    if (loaded && watts && at >= *loaded_since + kPowerSettles) {
       series.watts_sum += *watts;
-      ++series.watts_count;
+      series.watts.Add({at, *watts});
     }
-    if (mhz) series.mhz.Add({at, *mhz});
+    if (loaded && mhz) series.mhz.Add({at, *mhz});
     if (state.stop) return std::nullopt;
   }
   if (heat.celsius) AddSample(state.reporter, gpu.uuid, at, "temperature_celsius", *heat.celsius);
+  if (heat.memory_celsius)
+    AddSample(state.reporter, gpu.uuid, at, "memory_temperature_celsius", *heat.memory_celsius);
   if (watts) AddSample(state.reporter, gpu.uuid, at, checks::kPowerMetric, *watts);
   if (mhz) AddSample(state.reporter, gpu.uuid, at, "sm_clock_mhz", *mhz);
   return watts;
@@ -142,6 +155,13 @@ Telemetry::~Telemetry() {
   state_->stop = true;
 }
 
+void Telemetry::SetLoaded(size_t i, bool loaded) const {
+  absl::MutexLock lock(&state_->mutex);
+  state_->series[i].loaded_since =
+      loaded ? std::optional<absl::Duration>(state_->clock.Now() - state_->started_at)
+             : std::nullopt;
+}
+
 double Telemetry::MedianClockMhz(const std::string& uuid, absl::Time from) const {
   absl::MutexLock lock(&state_->mutex);
   for (size_t i = 0; i < state_->series.size(); ++i)
@@ -164,9 +184,11 @@ bool Telemetry::IsFirstAtWork(size_t i) const {
 
 static void AddSeries(const std::string& uuid, const Series& series, CheckResult& result) {
   series.heat.AddMetrics(uuid, result);
-  if (series.watts_count > 0)
+  if (series.watts.count() > 0) {
     AddMetric(result, "power_mean_watts", "", uuid,
-              series.watts_sum / static_cast<double>(series.watts_count));
+              series.watts_sum / static_cast<double>(series.watts.count()));
+    AddMetric(result, "power_median_watts", "", uuid, series.watts.Median());
+  }
   if (series.mhz.count() > 0)
     AddMetric(result, "sm_clock_median_mhz", "", uuid, series.mhz.Median());
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
 
 namespace muster::burnin {
 namespace {
@@ -81,21 +82,6 @@ constexpr XidRow kXids[] = {
     {154, 158, Kind::kBroken},  // asks for a reset, a reboot or support
 };
 
-// 79 in "NVRM: Xid (PCI:0000:3b:00): 79, pid=…".
-std::optional<int> XidOf(absl::string_view line) {
-  constexpr absl::string_view kXid = "NVRM: Xid (";
-  constexpr absl::string_view kEnd = "): ";
-  size_t at = line.find(kXid);
-  if (at == absl::string_view::npos) return std::nullopt;
-  at = line.find(kEnd, at + kXid.size());
-  if (at == absl::string_view::npos) return std::nullopt;
-  const absl::string_view rest = line.substr(at + kEnd.size());
-  int xid = 0;
-  if (!absl::SimpleAtoi(rest.substr(0, rest.find_first_not_of("0123456789")), &xid))
-    return std::nullopt;
-  return xid;
-}
-
 // Parses "[Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", which the kernel
 // prints for every error that nothing else decodes: bit 61 of the bank's status is set when the
 // error was not corrected (Intel 64 and IA-32 Architectures SDM, volume 3B, IA32_MCi_STATUS; the
@@ -128,17 +114,6 @@ std::optional<Kind> KindOf(absl::string_view line) {
   return row == std::end(kMessages) ? std::nullopt : std::optional<Kind>(row->kind);
 }
 
-// 12.345678 in "[   12.345678] …".
-std::optional<double> TimeOf(absl::string_view line) {
-  double seconds = 0;
-  const size_t end = line.find(']');
-  if (!absl::StartsWith(line, "[") || end == absl::string_view::npos ||
-      !absl::SimpleAtod(absl::StripAsciiWhitespace(line.substr(1, end - 1)), &seconds) ||
-      !(seconds >= 0))
-    return std::nullopt;
-  return seconds;
-}
-
 void AddBroken(absl::string_view line, KernelLogFindings& findings) {
   ++findings.broken_count;
   if (findings.broken.size() < KernelLogFindings::kMaxLines) {
@@ -156,16 +131,44 @@ void Add(Kind kind, absl::string_view line, KernelLogFindings& findings) {
 
 }  // namespace
 
+std::optional<double> KernelTimeOf(absl::string_view line) {
+  double seconds = 0;
+  const size_t end = line.find(']');
+  if (!absl::StartsWith(line, "[") || end == absl::string_view::npos ||
+      !absl::SimpleAtod(absl::StripAsciiWhitespace(line.substr(1, end - 1)), &seconds) ||
+      !(seconds >= 0))
+    return std::nullopt;
+  return seconds;
+}
+
+std::optional<XidLine> ParseXid(absl::string_view line) {
+  constexpr absl::string_view kXid = "NVRM: Xid (";
+  constexpr absl::string_view kEnd = "): ";
+  const size_t begin = line.find(kXid);
+  if (begin == absl::string_view::npos) return std::nullopt;
+  const size_t end = line.find(kEnd, begin + kXid.size());
+  if (end == absl::string_view::npos) return std::nullopt;
+  const absl::string_view rest = line.substr(end + kEnd.size());
+  XidLine parsed = {.at = KernelTimeOf(line)};
+  if (!absl::SimpleAtoi(rest.substr(0, rest.find_first_not_of("0123456789")), &parsed.xid))
+    return std::nullopt;
+  absl::string_view slot = line.substr(begin + kXid.size(), end - begin - kXid.size());
+  absl::ConsumePrefix(&slot, "PCI:");
+  parsed.slot = absl::AsciiStrToLower(slot);
+  return parsed;
+}
+
 void KernelLogReader::Take(absl::string_view line) {
-  if (!begins_at_.has_value()) begins_at_ = TimeOf(line);
-  if (const std::optional<int> xid = XidOf(line)) {
+  if (!begins_at_.has_value()) begins_at_ = KernelTimeOf(line);
+  if (const std::optional<XidLine> parsed = ParseXid(line)) {
+    const int xid = parsed->xid;
     const auto row = std::find_if(std::begin(kXids), std::end(kXids), [xid](const XidRow& numbers) {
-      return numbers.first <= *xid && *xid <= numbers.last;
+      return numbers.first <= xid && xid <= numbers.last;
     });
     if (row != std::end(kXids)) {
       Add(row->kind, line, findings_);
     } else {
-      findings_.unlisted_xids.insert(*xid);
+      findings_.unlisted_xids.insert(xid);
     }
   } else if (const std::optional<Kind> kind = KindOf(line)) {
     Add(*kind, line, findings_);

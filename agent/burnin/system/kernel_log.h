@@ -22,6 +22,17 @@ struct KernelLogFindings {
   std::set<int> unlisted_xids;      // this version does not know whose fault they are
 };
 
+// A line of the GPUs' driver about one GPU: "[  12.345678] NVRM: Xid (PCI:0000:3b:00): 79, pid=…".
+struct XidLine {
+  std::optional<double> at;  // as of KernelTimeOf()
+  std::string slot;          // begins the GPU's address: "0000:3b:00"
+  int xid = 0;
+};
+std::optional<XidLine> ParseXid(absl::string_view line);
+
+// Seconds since the boot, from the beginning of a line; nullopt: it has no time.
+std::optional<double> KernelTimeOf(absl::string_view line);
+
 // Reads a log line by line, as dmesg and `journalctl -k -o short-monotonic` print it.
 class KernelLogReader {
  public:

@@ -3,13 +3,20 @@
 #include <cstdio>
 #include <iterator>
 
+#include "agent/burnin/gpu/driver/nvml_abi.h"
 #include "tests/fakes/nvidia/cuda_usage.h"
 
 namespace muster::fake_nvidia {
 namespace {
 
+namespace nvml = burnin::nvml;
+
 // A GPU counts as busy for this long after its last work, as it appears under polling.
 constexpr double kBusyTail_s = 0.4;
+// As many as a GPU reaches over PCIe at a time ("CUDA C++ Programming Guide", peer-to-peer memory
+// access: "on non-NVSwitch enabled systems, each device can support a system-wide maximum of eight
+// peer connections").
+constexpr int kMaxPeers = 8;
 
 void* ContextOf(int gpu) { return reinterpret_cast<void*>(static_cast<intptr_t>(gpu) + 1); }
 int GpuOf(void* context) { return static_cast<int>(reinterpret_cast<intptr_t>(context)) - 1; }
@@ -23,6 +30,7 @@ constexpr ErrorRow kErrors[] = {
     {0, "CUDA_SUCCESS", "no error"},
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
@@ -30,10 +38,12 @@ constexpr ErrorRow kErrors[] = {
      "no kernel image is available for execution on the device"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {711, "CUDA_ERROR_TOO_MANY_PEERS", "peer mapping resources exhausted"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
@@ -85,6 +95,7 @@ EXPORT Activity muster_fake_nvidia_activity(int gpu) {
   if (usage.started) activity.since_first_context_s = SecondsSince(usage.first_context);
   activity.has_context = usage.contexts[gpu] > 0;
   const auto last = usage.last_work.find(gpu);
+  activity.has_worked = last != usage.last_work.end();
   activity.busy = last != usage.last_work.end() &&
                   (usage.working[gpu] > 0 || SecondsSince(last->second) < kBusyTail_s);
   return activity;
@@ -158,14 +169,18 @@ EXPORT int cuDeviceCanAccessPeer(int* can, int device, int) {
 }
 
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
-  return OnGpu("cuDevicePrimaryCtxRetain", device, [&](const Gpu&, const World&) {
+  return OnGpu("cuDevicePrimaryCtxRetain", device, [&](const Gpu& gpu, const World&) -> int {
+    if (gpu.compute_mode == nvml::kComputeProhibited ||
+        (gpu.compute_mode == nvml::kComputeExclusiveProcess && !gpu.processes.empty()))
+      return cuda::kDeviceUnavailable;
+    if (gpu.context_error != 0) return gpu.context_error;
     Usage& usage = TheUsage();
     const std::lock_guard<std::mutex> lock(usage.mutex);
     if (!usage.started) usage.first_context = SteadyClock::now();
     usage.started = true;
     ++usage.contexts[device];
     *context = ContextOf(device);
-    return static_cast<int>(cuda::kSuccess);
+    return cuda::kSuccess;
   });
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
@@ -188,8 +203,21 @@ EXPORT int cuCtxEnablePeerAccess(void* peer, unsigned) {
     if (!gpu.peer_access) return cuda::kPeerAccessUnsupported;
     Usage& usage = TheUsage();
     const std::lock_guard<std::mutex> lock(usage.mutex);
-    return usage.peers.insert({current_gpu, GpuOf(peer)}).second ? cuda::kSuccess
-                                                                 : cuda::kPeerAccessAlreadyEnabled;
+    if (usage.peers.count({current_gpu, GpuOf(peer)}) > 0) return cuda::kPeerAccessAlreadyEnabled;
+    if (std::count_if(usage.peers.begin(), usage.peers.end(), [](const std::pair<int, int>& pair) {
+          return pair.first == current_gpu;
+        }) >= kMaxPeers)
+      return cuda::kTooManyPeers;
+    usage.peers.insert({current_gpu, GpuOf(peer)});
+    return cuda::kSuccess;
+  });
+}
+EXPORT int cuCtxDisablePeerAccess(void* peer) {
+  return InContext("cuCtxDisablePeerAccess", [&](const Gpu&, const World&) -> int {
+    Usage& usage = TheUsage();
+    const std::lock_guard<std::mutex> lock(usage.mutex);
+    return usage.peers.erase({current_gpu, GpuOf(peer)}) > 0 ? cuda::kSuccess
+                                                             : cuda::kPeerAccessNotEnabled;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -66,6 +67,12 @@ int AskValue(const char* function, void* device, T* out, Read read) {
     *out = static_cast<T>(read(gpu, Now(gpu, activity)));
     return static_cast<int>(nvml::kSuccess);
   });
+}
+
+// A counter after the work of this process.
+template <typename T>
+T Grown(T before, T growth, const Activity& activity) {
+  return activity.has_worked ? before + growth : before;
 }
 
 int System(const char* function) {
@@ -169,9 +176,10 @@ EXPORT int nvmlDeviceGetTemperature(void* device, int, unsigned* celsius) {
 EXPORT int nvmlDeviceGetTemperatureThreshold(void* device, int threshold, unsigned* celsius) {
   return Ask("nvmlDeviceGetTemperatureThreshold", device,
              [&](const Gpu& gpu, const Activity&) -> int {
-               *celsius = threshold == nvml::kThresholdGpuMax     ? gpu.max_temperature
-                          : threshold == nvml::kThresholdSlowdown ? gpu.slowdown_temperature
-                                                                  : 0;
+               *celsius = threshold == nvml::kThresholdGpuMax      ? gpu.max_temperature
+                          : threshold == nvml::kThresholdSlowdown  ? gpu.slowdown_temperature
+                          : threshold == nvml::kThresholdMemoryMax ? gpu.memory_max_temperature
+                                                                   : 0;
                return *celsius == 0 ? nvml::kNotSupported : nvml::kSuccess;
              });
 }
@@ -237,8 +245,10 @@ EXPORT int nvmlDeviceGetGpuMaxPcieLinkGeneration(void* device, unsigned* value) 
                   [](const Gpu& gpu, const Condition&) { return gpu.card_max_pcie_generation; });
 }
 EXPORT int nvmlDeviceGetPcieReplayCounter(void* device, unsigned* value) {
-  return AskValue("nvmlDeviceGetPcieReplayCounter", device, value,
-                  [](const Gpu& gpu, const Condition&) { return gpu.pcie_replays; });
+  return Ask("nvmlDeviceGetPcieReplayCounter", device, [&](const Gpu& gpu, const Activity& now) {
+    *value = Grown(gpu.pcie_replays, gpu.new_errors.pcie_replays, now);
+    return static_cast<int>(nvml::kSuccess);
+  });
 }
 
 EXPORT int nvmlDeviceGetEccMode(void* device, unsigned* current, unsigned* pending) {
@@ -249,29 +259,35 @@ EXPORT int nvmlDeviceGetEccMode(void* device, unsigned* current, unsigned* pendi
   });
 }
 EXPORT int nvmlDeviceGetTotalEccErrors(void* device, int type, int, unsigned long long* count) {
-  return Ask("nvmlDeviceGetTotalEccErrors", device, [&](const Gpu& gpu, const Activity&) -> int {
-    if (!gpu.ecc) return nvml::kNotSupported;
-    *count = type == nvml::kCorrected ? gpu.ecc_corrected : gpu.ecc_uncorrected;
-    return nvml::kSuccess;
-  });
+  return Ask("nvmlDeviceGetTotalEccErrors", device,
+             [&](const Gpu& gpu, const Activity& now) -> int {
+               if (!gpu.ecc) return nvml::kNotSupported;
+               *count = type == nvml::kCorrected
+                            ? Grown(gpu.ecc_corrected, gpu.new_errors.ecc_corrected, now)
+                            : Grown(gpu.ecc_uncorrected, gpu.new_errors.ecc_uncorrected, now);
+               return nvml::kSuccess;
+             });
 }
+#ifndef MUSTER_FAKE_OLD_NVML
 EXPORT int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected,
                                      unsigned* pending, unsigned* failed) {
-  return Ask("nvmlDeviceGetRemappedRows", device, [&](const Gpu& gpu, const Activity&) -> int {
+  return Ask("nvmlDeviceGetRemappedRows", device, [&](const Gpu& gpu, const Activity& now) -> int {
     if (!gpu.preset->remaps_rows) return nvml::kNotSupported;
-    *corrected = gpu.remapped_corrected;
+    *corrected = Grown(gpu.remapped_corrected, gpu.new_errors.remapped, now);
     *uncorrected = gpu.remapped_uncorrected;
     *pending = gpu.remap_pending;
     *failed = gpu.remap_failed;
     return nvml::kSuccess;
   });
 }
+#endif
 EXPORT int nvmlDeviceGetRetiredPages(void* device, int cause, unsigned* count,
                                      unsigned long long* addresses) {
-  return Ask("nvmlDeviceGetRetiredPages", device, [&](const Gpu& gpu, const Activity&) -> int {
+  return Ask("nvmlDeviceGetRetiredPages", device, [&](const Gpu& gpu, const Activity& now) -> int {
     if (!gpu.ecc || gpu.preset->remaps_rows) return nvml::kNotSupported;
-    const unsigned pages =
-        cause == nvml::kMultipleSingleBit ? gpu.retired_single : gpu.retired_double;
+    const unsigned pages = cause == nvml::kMultipleSingleBit
+                               ? gpu.retired_single
+                               : Grown(gpu.retired_double, gpu.new_errors.retired, now);
     const bool fits = *count >= pages;
     for (unsigned i = 0; fits && i < pages; ++i) addresses[i] = i << 16;
     *count = pages;
@@ -298,54 +314,161 @@ EXPORT int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* up) {
 EXPORT int nvmlDeviceGetNvLinkErrorCounter(void* device, unsigned link, int counter,
                                            unsigned long long* count) {
   return Ask("nvmlDeviceGetNvLinkErrorCounter", device,
-             [&](const Gpu& gpu, const Activity&) -> int {
+             [&](const Gpu& gpu, const Activity& now) -> int {
                if (gpu.nvlinks == 0) return nvml::kNotSupported;
                if (link >= gpu.nvlinks) return nvml::kInvalidArgument;
-               *count = link == 0 && counter == nvml::kLinkRecovery ? gpu.nvlink_errors : 0;
+               if (counter == gpu.unsupported_link_counter) return nvml::kNotSupported;
+               *count = link == 0 && counter == nvml::kLinkRecovery
+                            ? Grown(gpu.nvlink_errors, gpu.new_errors.nvlink, now)
+                            : 0;
                return nvml::kSuccess;
              });
 }
+#ifndef MUSTER_FAKE_OLD_NVML
 EXPORT int nvmlDeviceGetGpuFabricInfoV(void* device, nvml::FabricInfo* info) {
   return Ask("nvmlDeviceGetGpuFabricInfoV", device, [&](const Gpu& gpu, const Activity&) -> int {
     if (gpu.preset->major < 9) return nvml::kNotSupported;
     if (info->version != nvml::kFabricInfoVersion) return nvml::kArgumentVersionMismatch;
     info->state = static_cast<unsigned char>(gpu.fabric_state);
+    info->status = gpu.fabric_status;
+    info->health_mask = gpu.fabric_health;
+    return nvml::kSuccess;
+  });
+}
+EXPORT int nvmlDeviceGetGpuFabricInfo(void* device, nvml::FabricInfoV1* info) {
+  return Ask("nvmlDeviceGetGpuFabricInfo", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (gpu.preset->major < 9) return nvml::kNotSupported;
+    info->state = static_cast<unsigned char>(gpu.fabric_state);
+    info->status = gpu.fabric_status;
     return nvml::kSuccess;
   });
 }
 
-static int PutProcesses(const std::vector<FakeProcess>& all, unsigned* count,
-                        nvml::ProcessInfo* processes) {
+EXPORT int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
+  return Ask("nvmlDeviceGetMigMode", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (gpu.preset->major < 8 || !gpu.preset->data_centre) return nvml::kNotSupported;
+    *current = *pending = gpu.mig ? 1 : 0;
+    return nvml::kSuccess;
+  });
+}
+
+EXPORT int nvmlDeviceGetMarginTemperature(void* device, nvml::MarginTemperature* margin) {
+  return Ask("nvmlDeviceGetMarginTemperature", device,
+             [&](const Gpu& gpu, const Activity& activity) -> int {
+               if (margin->version != nvml::kMarginTemperatureVersion)
+                 return nvml::kArgumentVersionMismatch;
+               const std::optional<int> now = Now(gpu, activity).margin;
+               margin->celsius = now.value_or(0);
+               return now.has_value() ? nvml::kSuccess : nvml::kNotSupported;
+             });
+}
+#endif
+
+EXPORT int nvmlDeviceGetComputeMode(void* device, int* mode) {
+  return AskValue("nvmlDeviceGetComputeMode", device, mode,
+                  [](const Gpu& gpu, const Condition&) { return gpu.compute_mode; });
+}
+
+static void PutField(const Gpu& gpu, const Condition& now, nvml::FieldValue& field) {
+  field.result = nvml::kSuccess;
+  if (field.field_id == nvml::kFieldMemoryTemperature && now.memory_temperature > 0) {
+    field.value_type = nvml::kValueUnsigned;
+    field.value.as_unsigned = now.memory_temperature;
+  } else if (field.field_id == nvml::kFieldGpuMaxMargin && gpu.least_margin.has_value()) {
+    field.value_type = nvml::kValueSigned;
+    field.value.as_signed = *gpu.least_margin;
+  } else {
+    field.result = nvml::kNotSupported;
+  }
+}
+EXPORT int nvmlDeviceGetFieldValues(void* device, int count, nvml::FieldValue* fields) {
+  return Ask("nvmlDeviceGetFieldValues", device, [&](const Gpu& gpu, const Activity& activity) {
+    for (int i = 0; i < count; ++i) PutField(gpu, Now(gpu, activity), fields[i]);
+    return static_cast<int>(nvml::kSuccess);
+  });
+}
+
+// Writes entries as the call of that generation does.
+template <typename Entry, typename Write>
+static int PutProcesses(const std::vector<FakeProcess>& all, unsigned* count, Entry* entries,
+                        Write write) {
   const bool fits = *count >= all.size();
-  for (size_t i = 0; fits && i < all.size(); ++i)
-    processes[i] = {.pid = all[i].pid, .used_gpu_memory = all[i].memory_bytes};
+  for (size_t i = 0; fits && i < all.size(); ++i) entries[i] = write(all[i]);
   *count = static_cast<unsigned>(all.size());
   return fits ? nvml::kSuccess : 7;  // NVML_ERROR_INSUFFICIENT_SIZE
 }
 
-static std::vector<FakeProcess> ProcessesOf(const Gpu& gpu, bool graphics) {
+static std::vector<FakeProcess> ProcessesOf(const Gpu& gpu, const Activity& activity,
+                                            bool graphics) {
   std::vector<FakeProcess> found;
   for (const FakeProcess& process : gpu.processes)
     if (process.graphics == graphics) found.push_back(process);
+  if (!graphics && activity.has_context)
+    found.push_back({.pid = static_cast<unsigned>(getpid()), .memory_bytes = 0});
   return found;
 }
 
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
-                                                   nvml::ProcessInfo* processes) {
-  return Ask("nvmlDeviceGetComputeRunningProcesses_v3", device,
-             [&](const Gpu& gpu, const Activity& activity) -> int {
-               std::vector<FakeProcess> all = ProcessesOf(gpu, false);
-               if (activity.has_context)
-                 all.push_back({.pid = static_cast<unsigned>(getpid()), .memory_bytes = 0});
-               return PutProcesses(all, count, processes);
-             });
+static nvml::ProcessInfoV1 EntryV1(const FakeProcess& process) {
+  return {.pid = process.pid, .used_gpu_memory = process.memory_bytes};
+}
+static nvml::ProcessInfo EntryOf(const FakeProcess& process) {
+  return {.pid = process.pid,
+          .used_gpu_memory = process.memory_bytes,
+          .gpu_instance_id = 0xffffffff,
+          .compute_instance_id = 0xffffffff};
+}
+static nvml::WideProcessInfo WideEntryOf(const FakeProcess& process) {
+  return {.process = EntryOf(process), .used_protected_memory = ~0ull};
+}
+
+static int AskProcesses(const char* function, void* device, unsigned* count, bool graphics,
+                        size_t entry_bytes, void* out) {
+  return Ask(function, device, [&](const Gpu& gpu, const Activity& activity) -> int {
+    const std::vector<FakeProcess> all = ProcessesOf(gpu, activity, graphics);
+    if (entry_bytes == sizeof(nvml::ProcessInfoV1))
+      return PutProcesses(all, count, static_cast<nvml::ProcessInfoV1*>(out), EntryV1);
+    if (entry_bytes == sizeof(nvml::WideProcessInfo))
+      return PutProcesses(all, count, static_cast<nvml::WideProcessInfo*>(out), WideEntryOf);
+    return PutProcesses(all, count, static_cast<nvml::ProcessInfo*>(out), EntryOf);
+  });
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses(void* device, unsigned* count, void* processes) {
+  return AskProcesses("nvmlDeviceGetComputeRunningProcesses", device, count, false,
+                      sizeof(nvml::ProcessInfoV1), processes);
+}
+EXPORT int nvmlDeviceGetGraphicsRunningProcesses(void* device, unsigned* count, void* processes) {
+  return AskProcesses("nvmlDeviceGetGraphicsRunningProcesses", device, count, true,
+                      sizeof(nvml::ProcessInfoV1), processes);
+}
+#ifndef MUSTER_FAKE_OLD_NVML
+// The drivers whose _v3 has wider entries.
+static bool IsWide() {
+  const std::string version = CurrentWorld()->driver_version;
+  return version.rfind("535.43.", 0) == 0 || version.rfind("535.54.", 0) == 0 ||
+         version.rfind("535.86.", 0) == 0;
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(void* device, unsigned* count, void* processes) {
+  return AskProcesses("nvmlDeviceGetComputeRunningProcesses_v2", device, count, false,
+                      sizeof(nvml::ProcessInfo), processes);
+}
+EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v2(void* device, unsigned* count,
+                                                    void* processes) {
+  return AskProcesses("nvmlDeviceGetGraphicsRunningProcesses_v2", device, count, true,
+                      sizeof(nvml::ProcessInfo), processes);
+}
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* processes) {
+  return AskProcesses("nvmlDeviceGetComputeRunningProcesses_v3", device, count, false,
+                      IsWide() ? sizeof(nvml::WideProcessInfo) : sizeof(nvml::ProcessInfo),
+                      processes);
 }
 EXPORT int nvmlDeviceGetGraphicsRunningProcesses_v3(void* device, unsigned* count,
-                                                    nvml::ProcessInfo* processes) {
-  return Ask("nvmlDeviceGetGraphicsRunningProcesses_v3", device,
-             [&](const Gpu& gpu, const Activity&) -> int {
-               return PutProcesses(ProcessesOf(gpu, true), count, processes);
-             });
+                                                    void* processes) {
+  return AskProcesses("nvmlDeviceGetGraphicsRunningProcesses_v3", device, count, true,
+                      IsWide() ? sizeof(nvml::WideProcessInfo) : sizeof(nvml::ProcessInfo),
+                      processes);
 }
+#endif
 
 }  // namespace muster::fake_nvidia

@@ -29,12 +29,25 @@ void TakeCondition(const Json& gpu, const char* key, Condition& condition) {
   const auto found = gpu.find(key);
   if (found == gpu.end()) return;
   Take(*found, "temperature", condition.temperature);
+  Take(*found, "memory_temperature", condition.memory_temperature);
+  if (found->contains("margin")) condition.margin = (*found)["margin"].get<int>();
   Take(*found, "power_watts", condition.power_watts);
   Take(*found, "sm_clock_mhz", condition.sm_clock_mhz);
   Take(*found, "memory_clock_mhz", condition.memory_clock_mhz);
   Take(*found, "clock_reasons", condition.clock_reasons);
   Take(*found, "pcie_generation", condition.pcie_generation);
   Take(*found, "pcie_width", condition.pcie_width);
+}
+
+void TakeNewErrors(const Json& gpu, NewErrors& errors) {
+  const auto found = gpu.find("new_errors");
+  if (found == gpu.end()) return;
+  Take(*found, "ecc_corrected", errors.ecc_corrected);
+  Take(*found, "ecc_uncorrected", errors.ecc_uncorrected);
+  Take(*found, "nvlink", errors.nvlink);
+  Take(*found, "remapped", errors.remapped);
+  Take(*found, "retired", errors.retired);
+  Take(*found, "pcie_replays", errors.pcie_replays);
 }
 
 void TakeFlips(const Json& gpu, Flips& flips) {
@@ -103,6 +116,9 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   TakeCondition(json, "busy", gpu.busy);
   Take(json, "max_temperature", gpu.max_temperature);
   Take(json, "slowdown_temperature", gpu.slowdown_temperature);
+  Take(json, "memory_max_temperature", gpu.memory_max_temperature);
+  if (json.contains("least_margin")) gpu.least_margin = json["least_margin"].get<int>();
+  TakeNewErrors(json, gpu.new_errors);
   Take(json, "max_pcie_generation", gpu.max_pcie_generation);
   Take(json, "max_pcie_width", gpu.max_pcie_width);
   Take(json, "card_max_pcie_generation", gpu.card_max_pcie_generation);
@@ -121,11 +137,17 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   Take(json, "nvlinks", gpu.nvlinks);
   Take(json, "nvlinks_up", gpu.nvlinks_up);
   Take(json, "nvlink_errors", gpu.nvlink_errors);
+  Take(json, "unsupported_link_counter", gpu.unsupported_link_counter);
   Take(json, "fabric_state", gpu.fabric_state);
+  Take(json, "fabric_status", gpu.fabric_status);
+  Take(json, "fabric_health", gpu.fabric_health);
+  Take(json, "mig", gpu.mig);
+  Take(json, "compute_mode", gpu.compute_mode);
   Take(json, "not_supported", gpu.not_supported);
   Take(json, "answers", gpu.answers);
   Take(json, "hang", gpu.hang);
   Take(json, "lost_after_s", gpu.lost_after_s);
+  Take(json, "context_error", gpu.context_error);
   Take(json, "launch_error", gpu.launch_error);
   Take(json, "peer_access", gpu.peer_access);
   Take(json, "slowdown", gpu.slowdown);
@@ -146,6 +168,10 @@ std::shared_ptr<const World> ParseWorld(const std::string& text) {
   Take(json, "nvml_init", world->nvml_init);
   Take(json, "cuda_init", world->cuda_init);
   Take(json, "hang", world->hang);
+  const Json cublas = json.value("cublas", Json::object());
+  for (const auto& [number, told] : cublas.items())
+    world->cublas[std::stoi(number)] = {.create = told.value("create", 0),
+                                        .refuses = told.value("refuses", std::vector<int>())};
   for (const Json& gpu : json.value("gpus", Json::array()))
     for (unsigned i = 0; i < gpu.value("count", 1u); ++i)
       world->gpus.push_back(ParseGpu(gpu, static_cast<unsigned>(world->gpus.size())));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace muster::fake_nvidia {
 // The readings of a GPU while it works, or while it does not.
 struct Condition {
   unsigned temperature = 0;
+  unsigned memory_temperature = 0;  // 0: not supported
+  std::optional<int> margin;        // below the slowdown; nullopt: not supported
   double power_watts = 0;
   unsigned sm_clock_mhz = 0, memory_clock_mhz = 0;
   unsigned long long clock_reasons = 0;
@@ -38,6 +41,12 @@ struct Flips {
   unsigned bits = 1;
 };
 
+// What counters add once the GPU has worked.
+struct NewErrors {
+  uint64_t ecc_corrected = 0, ecc_uncorrected = 0, nvlink = 0;
+  unsigned remapped = 0, retired = 0, pcie_replays = 0;
+};
+
 struct Gpu {
   const Preset* preset = nullptr;
   std::string name, uuid, serial, vbios, pci_address;
@@ -46,6 +55,9 @@ struct Gpu {
   unsigned power_limit_watts = 0;
   Condition idle, busy;
   unsigned max_temperature = 0, slowdown_temperature = 0;  // thresholds; 0: not supported
+  unsigned memory_max_temperature = 0;
+  std::optional<int> least_margin;
+  NewErrors new_errors;
   unsigned max_pcie_generation = 0, max_pcie_width = 16, card_max_pcie_generation = 0;
   unsigned application_clock_mhz = 0;  // for data centre cards; the default is the preset's clock
   unsigned pcie_replays = 0;
@@ -57,17 +69,28 @@ struct Gpu {
   unsigned retired_single = 0, retired_double = 0;
   unsigned nvlinks = 0, nvlinks_up = 0;
   uint64_t nvlink_errors = 0;
-  unsigned fabric_state = 0;
+  int unsupported_link_counter = -1;  // by NVML's number
+  unsigned fabric_state = 0, fabric_health = 0;
+  int fabric_status = 0;
+  bool mig = false;
+  int compute_mode = 0;
   std::vector<FakeProcess> processes;
   std::vector<std::string> not_supported;  // functions that return this
   std::map<std::string, int> answers;      // functions that return this error
   std::vector<std::string> hang;  // functions that do not return while they are listed here
   double lost_after_s = -1;       // 0: at once; negative: never
+  int context_error = 0;          // what making a context answers
   int launch_error = 0;
   bool peer_access = false;
   double slowdown = 1;           // of kernels
   double copy_gbytes_per_s = 0;  // between host and device; 0: as fast as it goes
   Flips flips;
+};
+
+// One libcublas.so.N.
+struct FakeCublas {
+  int create = 0;            // what making a handle answers
+  std::vector<int> refuses;  // types of number, as cudaDataType_t, that it does not multiply
 };
 
 struct World {
@@ -76,6 +99,7 @@ struct World {
   int nvml_init = 0, cuda_init = 0;  // results of the two initialisations
   std::vector<std::string> hang;     // like Gpu::hang, for all
   std::vector<Gpu> gpus;
+  std::map<int, FakeCublas> cublas;  // by N
 };
 
 // The present content of the file. While that is not readable as JSON, the previous one.
@@ -90,6 +114,7 @@ struct Activity {
   bool has_context = false;
   double since_first_context_s = -1;  // of any GPU; negative: there was none
   bool busy = false;
+  bool has_worked = false;
 };
 // Exported by the fake libcuda.so.1 under this name.
 inline constexpr char kActivityFunction[] = "muster_fake_nvidia_activity";

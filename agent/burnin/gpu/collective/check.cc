@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "agent/burnin/gpu/checks.h"
 #include "agent/burnin/gpu/collective/nccl.h"
+#include "agent/burnin/gpu/error_watch.h"
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/telemetry.h"
 #include "agent/burnin/readings.h"
@@ -104,6 +105,9 @@ class AllReduce {
 
   absl::Status Measure() {
     RETURN_IF_ERROR(Once());  // sets up the rings
+    std::vector<std::unique_ptr<UnderLoad>> load;
+    for (size_t i = 0; i < ranks_.size(); ++i)
+      load.push_back(std::make_unique<UnderLoad>(telemetry_, i));
     const absl::Time start = context_.clock.Now();
     const absl::Duration time = absl::Seconds(context_.parameters.Number("duration"));
     Readings rates(kMaxRates);
@@ -181,6 +185,7 @@ CheckResult RunGpuCollective(CheckContext& context) {
   }
   if (const absl::StatusOr<std::string> tool = (*nccl)->Tool(); tool.ok())
     result.tools.push_back(*tool);
+  ErrorWatch errors(context, bench->gpus);
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
   const absl::Status status = AllReduce(context, *bench, **nccl, telemetry, result).Run();
   if (absl::IsFailedPrecondition(status)) {
@@ -189,6 +194,7 @@ CheckResult RunGpuCollective(CheckContext& context) {
     AddFault(result, "collective_error", "", std::string(status.message()));
   }
   telemetry.Finish(result);
+  errors.Finish(result);
   return result;
 }
 

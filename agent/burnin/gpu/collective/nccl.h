@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "agent/burnin/gpu/collective/nccl_abi.h"
 #include "agent/burnin/gpu/driver/cuda_abi.h"
 #include "agent/burnin/gpu/driver/dynamic_library.h"
 
@@ -36,20 +37,10 @@ class Nccl {
   absl::Status AllReduce(const std::vector<Part>& parts, size_t count) const;
 
  private:
-  struct Functions {
-    int (*get_version)(int*) = nullptr;
-    const char* (*get_error_string)(int) = nullptr;
-    int (*init_all)(void**, int, const int*) = nullptr;
-    int (*destroy)(void*) = nullptr;
-    int (*group_start)() = nullptr;
-    int (*group_end)() = nullptr;
-    int (*all_reduce)(const void*, void*, size_t, int, int, void*, cuda::Stream) = nullptr;
-  };
-
   Nccl() = default;
   absl::Status ToStatus(int code, const char* function) const;
 
-  Functions functions_;
+  nccl::Functions functions_;
 };
 
 }  // namespace muster::burnin

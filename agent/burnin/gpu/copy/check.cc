@@ -8,6 +8,7 @@
 #include "agent/burnin/gpu/checks.h"
 #include "agent/burnin/gpu/copy/copies.h"
 #include "agent/burnin/gpu/copy/near_memory.h"
+#include "agent/burnin/gpu/error_watch.h"
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/telemetry.h"
 #include "common/base/status.h"
@@ -112,9 +113,11 @@ CheckResult RunGpuCopy(CheckContext& context) {
   CheckResult result;
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
+  ErrorWatch errors(context, bench->gpus);
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
   CopyCheck(context, *bench, telemetry, result).Run();
   telemetry.FinishWithoutMetrics(result);
+  errors.Finish(result);
   return result;
 }
 

@@ -70,6 +70,34 @@ absl::StatusOr<double> Repeat(Clock& clock, const CopySettings& settings, uint64
   return bytes / std::max(absl::ToDoubleSeconds(took), 1e-9) / 1e9;
 }
 
+// The direct path of a pair, for as long as the pair is measured: a GPU outside a fabric of
+// NVSwitches reaches only eight others at a time, and a node may have more.
+class PeerPath {
+ public:
+  PeerPath(const CudaContext& from, const CudaContext& to) : from_(from), to_(to) {}
+  ~PeerPath() {
+    if (open_) (void)from_.DisablePeerAccess(to_);
+  }
+  PeerPath(const PeerPath&) = delete;
+  PeerPath& operator=(const PeerPath&) = delete;
+
+  // False: the two have none.
+  absl::StatusOr<bool> Open() {
+    ASSIGN_OR_RETURN(const bool reachable,
+                     from_.driver().CanAccessPeer(from_.device(), to_.device()));
+    if (!reachable) return false;
+    const absl::Status enabled = from_.EnablePeerAccess(to_);
+    if (!enabled.ok() && !absl::IsUnimplemented(enabled)) return enabled;
+    open_ = enabled.ok();
+    return open_;
+  }
+
+ private:
+  const CudaContext& from_;
+  const CudaContext& to_;
+  bool open_ = false;
+};
+
 }  // namespace
 
 absl::StatusOr<HostCopies> MeasureHostCopies(const CudaContext& context, Clock& clock,
@@ -117,12 +145,8 @@ absl::StatusOr<PeerCopies> MeasurePeerCopies(const CudaContext& from, const Cuda
                                              Clock& clock, const CopySettings& settings,
                                              const std::function<bool()>& stop) {
   PeerCopies result;
-  ASSIGN_OR_RETURN(const bool reachable, from.driver().CanAccessPeer(from.device(), to.device()));
-  if (reachable) {
-    const absl::Status enabled = from.EnablePeerAccess(to);
-    if (!enabled.ok() && !absl::IsUnimplemented(enabled)) return enabled;
-    result.direct = enabled.ok();
-  }
+  PeerPath path(from, to);
+  ASSIGN_OR_RETURN(result.direct, path.Open());
   ASSIGN_OR_RETURN(const HostMemory host, from.AllocateHost(settings.bytes));
   ASSIGN_OR_RETURN(const DeviceMemory source, from.Allocate(settings.bytes));
   ASSIGN_OR_RETURN(const DeviceMemory target, to.Allocate(settings.bytes));

@@ -20,21 +20,35 @@ enum Result : int {
   kInvalidValue = 1,
   kOutOfMemory = 2,
   kNotInitialized = 3,
+  kStubLibrary = 34,
   kDeviceUnavailable = 46,
   kNoDevice = 100,
   kInvalidDevice = 101,
+  kDeviceNotLicensed = 102,
   kInvalidContext = 201,
   kNoBinaryForGpu = 209,
   kEccUncorrectable = 214,
   kPeerAccessUnsupported = 217,
   kInvalidPtx = 218,
+  kJitCompilerNotFound = 221,
   kUnsupportedPtxVersion = 222,
+  kJitCompilationDisabled = 223,
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
   kPeerAccessAlreadyEnabled = 704,
+  kPeerAccessNotEnabled = 705,
+  kTooManyPeers = 711,
   kLaunchFailed = 719,
+  kSystemNotReady = 802,
   kSystemDriverMismatch = 803,
+  kCompatNotSupported = 804,
+  kMpsConnectionFailed = 805,
+  kMpsRpcFailure = 806,
+  kMpsServerNotReady = 807,
+  kMpsMaxClients = 808,
+  kMpsMaxConnections = 809,
+  kMpsClientTerminated = 810,
   kUnknown = 999,
 };
 
@@ -86,6 +100,7 @@ enum JitOption : int {
   X(CtxSetCurrent, "cuCtxSetCurrent", (Context))                                             \
   X(CtxSynchronize, "cuCtxSynchronize", ())                                                  \
   X(CtxEnablePeerAccess, "cuCtxEnablePeerAccess", (Context, unsigned))                       \
+  X(CtxDisablePeerAccess, "cuCtxDisablePeerAccess", (Context))                               \
   X(MemGetInfo, "cuMemGetInfo_v2", (size_t*, size_t*))                                       \
   X(MemAlloc, "cuMemAlloc_v2", (DevicePointer*, size_t))                                     \
   X(MemFree, "cuMemFree_v2", (DevicePointer))                                                \

@@ -124,6 +124,13 @@ absl::Status CudaContext::EnablePeerAccess(const CudaContext& peer) const {
   return driver_.ToStatus(code, "cuCtxEnablePeerAccess");
 }
 
+absl::Status CudaContext::DisablePeerAccess(const CudaContext& peer) const {
+  RETURN_IF_ERROR(MakeCurrent());
+  const int code = driver_.functions().CtxDisablePeerAccess(peer.context_);
+  if (code == cuda::kPeerAccessNotEnabled) return absl::OkStatus();
+  return driver_.ToStatus(code, "cuCtxDisablePeerAccess");
+}
+
 absl::StatusOr<CudaModule> CudaContext::LoadModule(const std::string& ptx) const {
   RETURN_IF_ERROR(MakeCurrent());
   std::vector<char> log(kJitLogBytes, '\0');

@@ -95,6 +95,9 @@ class CudaContext {
                     cuda::Stream stream) const;
   // Unimplemented if the two have no direct path; it is not an error if access is enabled already.
   absl::Status EnablePeerAccess(const CudaContext& peer) const;
+  // Gives the path back, of which a GPU may have only eight at a time. It is not an error if access
+  // is not enabled.
+  absl::Status DisablePeerAccess(const CudaContext& peer) const;
 
   // `ptx`: the text, which the driver compiles for this GPU; the error has the compiler's message.
   absl::StatusOr<CudaModule> LoadModule(const std::string& ptx) const;

@@ -11,11 +11,40 @@ namespace {
 struct CudaCodeRow {
   int code;
   absl::StatusCode status;
+  const char* remedy = "";
 };
-// Any other code is Internal.
+constexpr char kMpsRemedy[] =
+    "the Multi-Process Service does not let this program work: end it (echo quit | "
+    "nvidia-cuda-mps-control), or look into its log";
+// Any other code is Internal. FailedPrecondition is a state of the node's software, which says
+// nothing about the GPU; DataLoss alone is the GPU's memory.
 constexpr CudaCodeRow kCudaCodes[] = {
     {cuda::kOutOfMemory, absl::StatusCode::kResourceExhausted},
-    {cuda::kDeviceUnavailable, absl::StatusCode::kDataLoss},
+    {cuda::kStubLibrary, absl::StatusCode::kFailedPrecondition,
+     "this libcuda.so.1 is the stub for linking: take the CUDA toolkit's folder 'stubs' out of "
+     "LD_LIBRARY_PATH"},
+    {cuda::kDeviceUnavailable, absl::StatusCode::kFailedPrecondition,
+     "its compute mode is prohibited, or exclusive and another program uses it: nvidia-smi -q -d "
+     "COMPUTE shows the mode, nvidia-smi -c DEFAULT resets it"},
+    {cuda::kDeviceNotLicensed, absl::StatusCode::kFailedPrecondition,
+     "this virtual GPU has no license: check nvidia-gridd"},
+    {cuda::kJitCompilerNotFound, absl::StatusCode::kFailedPrecondition,
+     "the driver's compiler is missing: install libnvidia-ptxjitcompiler1"},
+    {cuda::kJitCompilationDisabled, absl::StatusCode::kFailedPrecondition,
+     "the driver may not compile: unset CUDA_DISABLE_PTX_JIT and CUDA_DISABLE_JIT"},
+    {cuda::kTooManyPeers, absl::StatusCode::kFailedPrecondition,
+     "the GPU has as many peers as it can reach at a time"},
+    {cuda::kSystemNotReady, absl::StatusCode::kFailedPrecondition,
+     "a service of the driver is missing: is the fabric manager (nvidia-fabricmanager) running?"},
+    {cuda::kCompatNotSupported, absl::StatusCode::kFailedPrecondition,
+     "a newer CUDA's compatibility library does not support this GPU: remove the package "
+     "cuda-compat, or update the driver"},
+    {cuda::kMpsConnectionFailed, absl::StatusCode::kFailedPrecondition, kMpsRemedy},
+    {cuda::kMpsRpcFailure, absl::StatusCode::kFailedPrecondition, kMpsRemedy},
+    {cuda::kMpsServerNotReady, absl::StatusCode::kFailedPrecondition, kMpsRemedy},
+    {cuda::kMpsMaxClients, absl::StatusCode::kFailedPrecondition, kMpsRemedy},
+    {cuda::kMpsMaxConnections, absl::StatusCode::kFailedPrecondition, kMpsRemedy},
+    {cuda::kMpsClientTerminated, absl::StatusCode::kFailedPrecondition, kMpsRemedy},
     {cuda::kEccUncorrectable, absl::StatusCode::kDataLoss},
     {cuda::kNoDevice, absl::StatusCode::kNotFound},
     {cuda::kInvalidDevice, absl::StatusCode::kNotFound},
@@ -24,13 +53,15 @@ constexpr CudaCodeRow kCudaCodes[] = {
     {cuda::kInvalidPtx, absl::StatusCode::kUnimplemented},
     {cuda::kUnsupportedPtxVersion, absl::StatusCode::kUnimplemented},
     {cuda::kPeerAccessUnsupported, absl::StatusCode::kUnimplemented},
-    {cuda::kSystemDriverMismatch, absl::StatusCode::kFailedPrecondition},
+    {cuda::kSystemDriverMismatch, absl::StatusCode::kFailedPrecondition,
+     "reboot, so that the kernel loads the module of the installed driver"},
 };
+constexpr CudaCodeRow kOtherCode = {-1, absl::StatusCode::kInternal};
 
-absl::StatusCode CudaCodeOf(int code) {
+const CudaCodeRow& CudaCodeOf(int code) {
   for (const CudaCodeRow& row : kCudaCodes)
-    if (row.code == code) return row.status;
-  return absl::StatusCode::kInternal;
+    if (row.code == code) return row;
+  return kOtherCode;
 }
 
 absl::Status BindAll(const DynamicLibrary& library, cuda::Functions& functions) {
@@ -60,9 +91,11 @@ absl::Status CudaDriver::ToStatus(int code, absl::string_view function) const {
   const char* text = nullptr;
   functions_.GetErrorName(code, &name);
   functions_.GetErrorString(code, &text);
-  return absl::Status(CudaCodeOf(code),
-                      absl::StrCat(function, ": ", text != nullptr ? text : "error", " (",
-                                   name != nullptr ? name : "", " ", code, ")"));
+  const CudaCodeRow& row = CudaCodeOf(code);
+  const absl::string_view remedy = row.remedy;
+  return absl::Status(row.status, absl::StrCat(function, ": ", text != nullptr ? text : "error",
+                                               " (", name != nullptr ? name : "", " ", code, ")",
+                                               remedy.empty() ? "" : ": ", remedy));
 }
 
 absl::StatusOr<int> CudaDriver::DeviceCount() const {

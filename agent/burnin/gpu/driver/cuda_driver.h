@@ -14,8 +14,9 @@ namespace muster::burnin {
 inline constexpr char kCudaLibrary[] = "libcuda.so.1";
 
 // Errors of all CUDA calls: ResourceExhausted without memory, DataLoss for an uncorrectable memory
-// error or a GPU that is gone, Unimplemented if a kernel cannot run on the GPU or driver, otherwise
-// Internal; each names the function. Any call may block on a sick GPU. Thread-safe.
+// error, FailedPrecondition for a state of the node's software, with its remedy, Unimplemented if a
+// kernel cannot run on the GPU or driver, otherwise Internal; each names the function. Whether the
+// GPU is still there, NVML knows better. Any call may block on a sick GPU. Thread-safe.
 class CudaDriver {
  public:
   // Loads and initialises. NotFound: no such library, or no GPU; Unimplemented: the library is

@@ -34,7 +34,7 @@ absl::StatusCode NvmlCodeOf(int code) {
 absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
   ASSIGN_OR_RETURN(DynamicLibrary loaded, DynamicLibrary::Load(library));
   auto nvml = absl::WrapUnique(new Nvml(std::move(loaded)));
-  RETURN_IF_ERROR(nvml->Call("nvmlInit_v2"));
+  RETURN_IF_ERROR(nvml->Call<nvml::Init_v2>());
   return nvml;
 }
 
@@ -48,19 +48,19 @@ absl::Status Nvml::ToStatus(int code, const char* function) const {
 
 absl::StatusOr<std::string> Nvml::DriverVersion() const {
   char text[nvml::kTextSize] = "";
-  RETURN_IF_ERROR(Call("nvmlSystemGetDriverVersion", static_cast<char*>(text), nvml::kTextSize));
+  RETURN_IF_ERROR(Call<nvml::SystemGetDriverVersion>(static_cast<char*>(text), nvml::kTextSize));
   return std::string(text);
 }
 
 absl::StatusOr<unsigned> Nvml::DeviceCount() const {
   unsigned count = 0;
-  RETURN_IF_ERROR(Call("nvmlDeviceGetCount_v2", &count));
+  RETURN_IF_ERROR(Call<nvml::DeviceGetCount_v2>(&count));
   return count;
 }
 
 absl::StatusOr<nvml::Device> Nvml::DeviceAt(unsigned index) const {
   nvml::Device handle = nullptr;
-  RETURN_IF_ERROR(Call("nvmlDeviceGetHandleByIndex_v2", index, &handle));
+  RETURN_IF_ERROR(Call<nvml::DeviceGetHandleByIndex_v2>(index, &handle));
   return handle;
 }
 

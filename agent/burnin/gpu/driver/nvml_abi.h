@@ -44,7 +44,14 @@ struct Utilization {
   unsigned gpu, memory;  // percent
 };
 
-// Used by nvmlDeviceGetComputeRunningProcesses_v3 and nvmlDeviceGetGraphicsRunningProcesses_v3.
+// An entry of nvmlDeviceGet{Compute,Graphics}RunningProcesses, which has no suffix.
+struct ProcessInfoV1 {
+  unsigned pid;
+  unsigned long long used_gpu_memory;
+};
+static_assert(sizeof(ProcessInfoV1) == 16);
+
+// An entry of the same calls with the suffixes _v2 (driver 450 and later) and _v3 (510 and later).
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used_gpu_memory;
@@ -52,6 +59,23 @@ struct ProcessInfo {
 };
 static_assert(sizeof(ProcessInfo) == 24);
 
+// An entry of the _v3 calls of drivers 535.43 to 535.86 alone, which 535.98 took back.
+struct WideProcessInfo {
+  ProcessInfo process;
+  unsigned long long used_protected_memory;
+};
+static_assert(sizeof(WideProcessInfo) == 32);
+
+// Of nvmlDeviceGetGpuFabricInfo (driver 525 and later).
+struct FabricInfoV1 {
+  unsigned char cluster_uuid[16];
+  int status;
+  unsigned clique_id;
+  unsigned char state;
+};
+static_assert(sizeof(FabricInfoV1) == 28);
+
+// Of nvmlDeviceGetGpuFabricInfoV (driver 550 and later).
 struct FabricInfo {
   unsigned version;
   unsigned char cluster_uuid[16];
@@ -70,7 +94,66 @@ enum FabricState : unsigned char {
   kFabricCompleted = 3,
 };
 
-enum TemperatureThreshold : int { kThresholdSlowdown = 1, kThresholdGpuMax = 3 };
+// Fields of FabricInfo::health_mask: where each begins, and its bits from there.
+enum FabricHealthShift : unsigned {
+  kHealthDegradedBandwidth = 0,
+  kHealthRouteRecovery = 2,
+  kHealthRouteUnhealthy = 4,
+  kHealthAccessTimeout = 6,
+  kHealthIncorrectConfiguration = 8,
+};
+inline constexpr unsigned kHealthFlagMask = 0x3;
+inline constexpr unsigned kHealthFlagTrue = 1;
+inline constexpr unsigned kHealthConfigurationMask = 0xf;
+inline constexpr unsigned kHealthConfigurationRight = 1;
+
+// One reading of nvmlDeviceGetFieldValues().
+struct FieldValue {
+  unsigned field_id, scope_id;
+  long long timestamp, latency_us;
+  int value_type;
+  int result;  // a Return
+  union {
+    double as_double;
+    int as_signed;
+    unsigned as_unsigned;
+    unsigned long long as_long;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);
+enum ValueType : int {
+  kValueDouble = 0,
+  kValueUnsigned = 1,
+  kValueUnsignedLong = 2,
+  kValueUnsignedLongLong = 3,
+  kValueSignedLongLong = 4,
+  kValueSigned = 5,
+};
+enum Field : unsigned {
+  kFieldMemoryTemperature = 82,
+  kFieldGpuMaxMargin = 196,  // driver 535 and later, Ada and later
+};
+
+// Of nvmlDeviceGetMarginTemperature.
+struct MarginTemperature {
+  unsigned version;
+  int celsius;
+};
+static_assert(sizeof(MarginTemperature) == 8);
+inline constexpr unsigned kMarginTemperatureVersion = sizeof(MarginTemperature) | (1u << 24);
+
+enum ComputeMode : int {
+  kComputeDefault = 0,
+  kComputeExclusiveThread = 1,
+  kComputeProhibited = 2,
+  kComputeExclusiveProcess = 3,
+};
+
+enum TemperatureThreshold : int {
+  kThresholdSlowdown = 1,
+  kThresholdMemoryMax = 2,
+  kThresholdGpuMax = 3,
+};
 enum ClockType : int { kClockGraphics = 0, kClockSm = 1, kClockMemory = 2 };
 enum EccCounter : int { kVolatileEcc = 0, kAggregateEcc = 1 };
 enum MemoryErrorType : int { kCorrected = 0, kUncorrected = 1 };
@@ -94,5 +177,65 @@ enum ClockReason : unsigned long long {
   kReasonPowerBrake = 0x80,
   kReasonDisplayClocks = 0x100,
 };
+
+// X(function, parameters): each is exported under this name with "nvml" before it, and returns a
+// Return. An enum is passed as the int that it is.
+#define MUSTER_NVML_FUNCTIONS(X)                                                 \
+  X(Init_v2, ())                                                                 \
+  X(SystemGetDriverVersion, (char*, unsigned))                                   \
+  X(DeviceGetCount_v2, (unsigned*))                                              \
+  X(DeviceGetHandleByIndex_v2, (unsigned, Device*))                              \
+  X(DeviceGetUUID, (Device, char*, unsigned))                                    \
+  X(DeviceGetName, (Device, char*, unsigned))                                    \
+  X(DeviceGetSerial, (Device, char*, unsigned))                                  \
+  X(DeviceGetVbiosVersion, (Device, char*, unsigned))                            \
+  X(DeviceGetPciInfo_v3, (Device, PciInfo*))                                     \
+  X(DeviceGetMemoryInfo, (Device, Memory*))                                      \
+  X(DeviceGetPersistenceMode, (Device, unsigned*))                               \
+  X(DeviceGetUtilizationRates, (Device, Utilization*))                           \
+  X(DeviceGetTemperature, (Device, int, unsigned*))                              \
+  X(DeviceGetTemperatureThreshold, (Device, int, unsigned*))                     \
+  X(DeviceGetMarginTemperature, (Device, MarginTemperature*))                    \
+  X(DeviceGetFieldValues, (Device, int, FieldValue*))                            \
+  X(DeviceGetPowerUsage, (Device, unsigned*))                                    \
+  X(DeviceGetEnforcedPowerLimit, (Device, unsigned*))                            \
+  X(DeviceGetClockInfo, (Device, int, unsigned*))                                \
+  X(DeviceGetMaxClockInfo, (Device, int, unsigned*))                             \
+  X(DeviceGetApplicationsClock, (Device, int, unsigned*))                        \
+  X(DeviceGetDefaultApplicationsClock, (Device, int, unsigned*))                 \
+  X(DeviceGetCurrentClocksEventReasons, (Device, unsigned long long*))           \
+  X(DeviceGetCurrentClocksThrottleReasons, (Device, unsigned long long*))        \
+  X(DeviceGetCurrPcieLinkGeneration, (Device, unsigned*))                        \
+  X(DeviceGetCurrPcieLinkWidth, (Device, unsigned*))                             \
+  X(DeviceGetMaxPcieLinkGeneration, (Device, unsigned*))                         \
+  X(DeviceGetMaxPcieLinkWidth, (Device, unsigned*))                              \
+  X(DeviceGetGpuMaxPcieLinkGeneration, (Device, unsigned*))                      \
+  X(DeviceGetPcieReplayCounter, (Device, unsigned*))                             \
+  X(DeviceGetEccMode, (Device, unsigned*, unsigned*))                            \
+  X(DeviceGetTotalEccErrors, (Device, int, int, unsigned long long*))            \
+  X(DeviceGetRemappedRows, (Device, unsigned*, unsigned*, unsigned*, unsigned*)) \
+  X(DeviceGetRetiredPages, (Device, int, unsigned*, unsigned long long*))        \
+  X(DeviceGetRetiredPagesPendingStatus, (Device, unsigned*))                     \
+  X(DeviceGetNvLinkState, (Device, unsigned, unsigned*))                         \
+  X(DeviceGetNvLinkErrorCounter, (Device, unsigned, int, unsigned long long*))   \
+  X(DeviceGetGpuFabricInfo, (Device, FabricInfoV1*))                             \
+  X(DeviceGetGpuFabricInfoV, (Device, FabricInfo*))                              \
+  X(DeviceGetMigMode, (Device, unsigned*, unsigned*))                            \
+  X(DeviceGetComputeMode, (Device, int*))                                        \
+  X(DeviceGetComputeRunningProcesses, (Device, unsigned*, ProcessInfoV1*))       \
+  X(DeviceGetComputeRunningProcesses_v2, (Device, unsigned*, ProcessInfo*))      \
+  X(DeviceGetComputeRunningProcesses_v3, (Device, unsigned*, ProcessInfo*))      \
+  X(DeviceGetGraphicsRunningProcesses, (Device, unsigned*, ProcessInfoV1*))      \
+  X(DeviceGetGraphicsRunningProcesses_v2, (Device, unsigned*, ProcessInfo*))     \
+  X(DeviceGetGraphicsRunningProcesses_v3, (Device, unsigned*, ProcessInfo*))
+
+// For Nvml::Call<nvml::DeviceGetName>(…).
+#define MUSTER_NVML_FUNCTION(function, parameters)    \
+  struct function {                                   \
+    static constexpr char kName[] = "nvml" #function; \
+    using Entry = int(*) parameters;                  \
+  };
+MUSTER_NVML_FUNCTIONS(MUSTER_NVML_FUNCTION)
+#undef MUSTER_NVML_FUNCTION
 
 }  // namespace muster::burnin::nvml

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "agent/burnin/gpu/gemm/golden.h"
@@ -45,6 +46,8 @@ class Burner {
     RETURN_IF_ERROR(MakeGolden());
     RETURN_IF_ERROR(Calibrate());
     start_ = clock_.Now();
+    observer_.on_load(true);
+    const auto over = absl::MakeCleanup([this] { observer_.on_load(false); });
     const absl::Time end = start_ + settings_.duration;
     while (clock_.Now() < end && !observer_.stop()) RETURN_IF_ERROR(Burst());
     if (outcome_.tflops.count() == 0) EmitRate();

@@ -28,6 +28,9 @@ struct BurnObserver {
   std::function<void(double tflops)> on_rate;
   // Asked before each burst of work; true ends it.
   std::function<bool()> stop;
+  // Called with true when the products begin that are measured, and with false at their end,
+  // whatever it is.
+  std::function<void(bool loaded)> on_load;
 };
 
 struct BurnOutcome {

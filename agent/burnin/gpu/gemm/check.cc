@@ -1,11 +1,13 @@
 // The check gpu-gemm: all chosen GPUs multiply in parallel, and every bit is compared.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/burnin/gpu/checks.h"
+#include "agent/burnin/gpu/error_watch.h"
 #include "agent/burnin/gpu/gemm/burn.h"
 #include "agent/burnin/gpu/gemm/cublas.h"
 #include "agent/burnin/gpu/gemm/fleet.h"
@@ -32,42 +34,68 @@ struct Work {
 struct TypeEngine {
   Element type;
   std::unique_ptr<GemmEngine> engine;
+  bool is_own;  // Muster's own kernel
 };
 
-absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const Work& work, KernelLauncher& kernels,
-                                                       Element type) {
-  if (work.cublas == nullptr) return MakeOwnEngine(kernels, type);
+// A library, GPU or driver that is not meant for a type, as opposed to one that fails at it.
+bool IsUnsuitable(const absl::Status& status) {
+  return absl::IsUnimplemented(status) || absl::IsFailedPrecondition(status);
+}
+
+absl::StatusOr<TypeEngine> OwnEngineOf(KernelLauncher& kernels, Element type) {
+  ASSIGN_OR_RETURN(std::unique_ptr<GemmEngine> engine, MakeOwnEngine(kernels, type));
+  return TypeEngine{type, std::move(engine), true};
+}
+
+absl::StatusOr<TypeEngine> MakeEngine(const Work& work, KernelLauncher& kernels, Element type) {
+  if (work.cublas == nullptr) return OwnEngineOf(kernels, type);
   absl::StatusOr<std::unique_ptr<GemmEngine>> engine =
       work.cublas->MakeEngine(kernels.context(), type);
+  if (engine.ok()) return TypeEngine{type, *std::move(engine), false};
   // A library that does not suit the type or the driver must not leave the GPU untested.
-  const bool unsuitable =
-      absl::IsUnimplemented(engine.status()) || absl::IsFailedPrecondition(engine.status());
-  if (engine.ok() || !unsuitable || work.only_cublas) return engine;
-  return MakeOwnEngine(kernels, type);
+  if (!IsUnsuitable(engine.status()) || work.only_cublas) return engine.status();
+  return OwnEngineOf(kernels, type);
 }
+
+// The types that were asked for, or all, and why they were not measured.
+class NotMeasured {
+ public:
+  void Add(absl::string_view type, absl::string_view why) {
+    reasons_.push_back(absl::StrCat(type, ": ", why));
+  }
+  // Names them in the GPU's attribute "not_measured". When all types are tested, some are always
+  // beyond a GPU; one that was asked for, or a GPU without any, makes the result unknown.
+  void Report(const Gpu& gpu, bool asked, bool measured_any, CheckResult& result) const {
+    if (reasons_.empty()) return;
+    const std::string all = absl::StrJoin(reasons_, "; ");
+    result.subjects.push_back({.id = gpu.uuid, .attributes = {{"not_measured", all}}});
+    if (asked || !measured_any)
+      AddUnknown(result, absl::StrCat(Describe(gpu), ": not measured: ", all));
+  }
+
+ private:
+  std::vector<std::string> reasons_;
+};
+
+constexpr const char* kAllTypes[] = {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"};
 
 // The engines of one GPU for all requested types, or for all that it supports.
 absl::StatusOr<std::vector<TypeEngine>> MakeEngines(const Work& work, KernelLauncher& kernels,
-                                                    const Gpu& gpu, CheckResult& result) {
+                                                    NotMeasured& not_measured) {
   std::vector<TypeEngine> engines;
-  std::vector<std::string> lacking;
-  const std::vector<std::string> asked = work.context.parameters.Words("types");
-  std::vector<std::string> names = asked;
-  if (names.empty()) names = {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"};
+  std::vector<std::string> names = work.context.parameters.Words("types");
+  if (names.empty()) names.assign(std::begin(kAllTypes), std::end(kAllTypes));
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(const Element type, ElementByName(name));
-    absl::StatusOr<std::unique_ptr<GemmEngine>> engine = MakeEngine(work, kernels, type);
+    absl::StatusOr<TypeEngine> engine = MakeEngine(work, kernels, type);
     if (engine.ok()) {
-      engines.push_back({type, *std::move(engine)});
-    } else if (!absl::IsUnimplemented(engine.status())) {
-      return engine.status();
+      engines.push_back(*std::move(engine));
+    } else if (IsUnsuitable(engine.status())) {
+      not_measured.Add(name, engine.status().message());
     } else {
-      lacking.push_back(std::string(engine.status().message()));
+      return engine.status();
     }
   }
-  // When all types are tested, some are always beyond a GPU; if none remains, it is untested.
-  if (!lacking.empty() && (!asked.empty() || engines.empty()))
-    AddUnknown(result, absl::StrCat(Describe(gpu), ": ", absl::StrJoin(lacking, "; ")));
   return engines;
 }
 
@@ -128,14 +156,19 @@ absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult
   const checks::Parameters& parameters = context.parameters;
   ASSIGN_OR_RETURN(const std::unique_ptr<CudaContext> cuda, OpenContext(work.bench, gpu));
   KernelLauncher kernels(*cuda);
-  ASSIGN_OR_RETURN(const std::vector<TypeEngine> engines, MakeEngines(work, kernels, gpu, result));
+  NotMeasured not_measured;
+  ASSIGN_OR_RETURN(std::vector<TypeEngine> engines, MakeEngines(work, kernels, not_measured));
   const auto seed = static_cast<uint64_t>(parameters.Number("seed"));
   const absl::Duration duration = absl::Seconds(parameters.Number("duration"));
   const absl::Time start = context.clock.Now();
   const auto stop = [&] { return context.reporter.stopping() || work.telemetry.MustEnd(index); };
-  for (const TypeEngine& engine : engines) {
-    if (stop()) break;
+  bool measured_any = false;
+  for (TypeEngine& engine : engines) {
     const absl::string_view type = ElementName(engine.type);
+    if (stop()) {
+      not_measured.Add(type, "the test of the GPU was ended before");
+      continue;
+    }
     const absl::Time from = context.clock.Now();
     const BurnSettings settings = {.type = engine.type,
                                    .size = static_cast<uint64_t>(parameters.Number("size")),
@@ -148,23 +181,41 @@ absl::Status BurnGpu(const Work& work, size_t index, const Gpu& gpu, CheckResult
       const double done = absl::FDivDuration(context.clock.Now() - start, duration);
       context.reporter.SetPhase(type, std::min(1.0, done));
     };
-    const BurnObserver observer = {.on_rate =
-                                       [&](double tflops) {
-                                         context.reporter.AddSample({.at = SinceStart(context),
-                                                                     .subject = gpu.uuid,
-                                                                     .metric = "tflops",
-                                                                     .variant = std::string(type),
-                                                                     .value = tflops});
-                                         tell_phase();
-                                       },
-                                   .stop = stop};
+    const BurnObserver observer = {
+        .on_rate =
+            [&](double tflops) {
+              context.reporter.AddSample({.at = SinceStart(context),
+                                          .subject = gpu.uuid,
+                                          .metric = "tflops",
+                                          .variant = std::string(type),
+                                          .value = tflops});
+              tell_phase();
+            },
+        .stop = stop,
+        .on_load = [&](bool loaded) { work.telemetry.SetLoaded(index, loaded); }};
     tell_phase();
     absl::StatusOr<BurnOutcome> outcome =
         Burn(kernels, *engine.engine, context.clock, settings, observer);
+    // A library may refuse a type only when it is to multiply.
+    if (IsUnsuitable(outcome.status()) && !engine.is_own && !work.only_cublas) {
+      absl::StatusOr<TypeEngine> own = OwnEngineOf(kernels, engine.type);
+      if (own.ok()) {
+        engine = *std::move(own);
+        outcome = Burn(kernels, *engine.engine, context.clock, settings, observer);
+      }
+    }
+    if (IsUnsuitable(outcome.status())) {
+      not_measured.Add(type, outcome.status().message());
+      continue;
+    }
     if (!outcome.ok()) return Annotate(outcome.status(), type);
+    measured_any = true;
     AddRates(work, *cuda, gpu, engine, from, outcome->tflops, result);
     AddFindings(gpu, engine, seed, *outcome, result);
   }
+  // A GPU whose test was ended says so itself.
+  const bool asked = !parameters.Words("types").empty();
+  not_measured.Report(gpu, asked && !stop(), measured_any || stop(), result);
   return absl::OkStatus();
 }
 
@@ -187,6 +238,7 @@ CheckResult RunGpuGemm(CheckContext& context) {
       return result;
     }
   }
+  ErrorWatch errors(context, bench->gpus);
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
   const Work work = {context, *bench, telemetry, cublas.get(), engine == "cublas"};
   WorkOnAll(
@@ -197,6 +249,7 @@ CheckResult RunGpuGemm(CheckContext& context) {
       result);
   telemetry.Finish(result);
   telemetry.AddClockFaults(result);
+  errors.Finish(result);
   CompareDigests(result);
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/gpu/gemm/cublas_abi.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -10,12 +11,6 @@ namespace {
 using kernels::Element;
 
 constexpr const char* kLibraries[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-
-// Numbers of library_types.h and cublas_api.h, the same in versions 11 to 13.
-constexpr int kR32F = 0, kR64F = 1, kR16F = 2, kR8I = 3, kR32I = 10, kR16BF = 14;
-constexpr int kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kCompute32FFastTf32 = 77;
-constexpr int kNoTranspose = 0, kTranspose = 1;
-constexpr int kDefaultAlgorithm = -1;
 
 struct TypeRow {
   Element type;
@@ -26,31 +21,20 @@ struct TypeRow {
 };
 // Only cublasLt has fp8.
 constexpr TypeRow kTypes[] = {
-    {Element::kF32, kR32F, kR32F, kCompute32F, 60, false, 0},
-    {Element::kF64, kR64F, kR64F, kCompute64F, 60, true, 80},
-    {Element::kF16, kR16F, kR32F, kCompute32F, 60, true, 70},
-    {Element::kBf16, kR16BF, kR32F, kCompute32F, 80, true, 80},
-    {Element::kTf32, kR32F, kR32F, kCompute32FFastTf32, 80, true, 80},
-    {Element::kS8, kR8I, kR32I, kCompute32I, 61, true, 75},
+    {Element::kF32, cublas::kR32F, cublas::kR32F, cublas::kCompute32F, 60, false, 0},
+    {Element::kF64, cublas::kR64F, cublas::kR64F, cublas::kCompute64F, 60, true, 80},
+    {Element::kF16, cublas::kR16F, cublas::kR32F, cublas::kCompute32F, 60, true, 70},
+    {Element::kBf16, cublas::kR16BF, cublas::kR32F, cublas::kCompute32F, 80, true, 80},
+    {Element::kTf32, cublas::kR32F, cublas::kR32F, cublas::kCompute32FFastTf32, 80, true, 80},
+    {Element::kS8, cublas::kR8I, cublas::kR32I, cublas::kCompute32I, 61, true, 75},
 };
 
-using Handle = void*;
-struct Functions {
-  int (*create)(Handle*) = nullptr;
-  int (*destroy)(Handle) = nullptr;
-  int (*set_stream)(Handle, cuda::Stream) = nullptr;
-  int (*get_version)(Handle, int*) = nullptr;
-  int (*gemm)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
-              int, const void*, void*, int, int, int, int) = nullptr;
-};
-
-absl::StatusOr<Functions> BindAll(const DynamicLibrary& library) {
-  Functions functions;
-  RETURN_IF_ERROR(library.Bind("cublasCreate_v2", functions.create));
-  RETURN_IF_ERROR(library.Bind("cublasDestroy_v2", functions.destroy));
-  RETURN_IF_ERROR(library.Bind("cublasSetStream_v2", functions.set_stream));
-  RETURN_IF_ERROR(library.Bind("cublasGetVersion_v2", functions.get_version));
-  RETURN_IF_ERROR(library.Bind("cublasGemmEx", functions.gemm));
+absl::StatusOr<cublas::Functions> BindAll(const DynamicLibrary& library) {
+  cublas::Functions functions;
+#define MUSTER_CUBLAS_BIND(member, symbol, parameters) \
+  RETURN_IF_ERROR(library.Bind(symbol, functions.member));
+  MUSTER_CUBLAS_FUNCTIONS(MUSTER_CUBLAS_BIND)
+#undef MUSTER_CUBLAS_BIND
   return functions;
 }
 
@@ -60,11 +44,11 @@ struct CodeRow {
   absl::StatusCode status;
 };
 constexpr CodeRow kCodes[] = {
-    {1, absl::StatusCode::kFailedPrecondition},  // NOT_INITIALIZED: it does not suit the driver
-    {3, absl::StatusCode::kResourceExhausted},   // ALLOC_FAILED
-    {7, absl::StatusCode::kUnimplemented},       // INVALID_VALUE
-    {8, absl::StatusCode::kUnimplemented},       // ARCH_MISMATCH
-    {15, absl::StatusCode::kUnimplemented},      // NOT_SUPPORTED
+    {cublas::kNotInitialized, absl::StatusCode::kFailedPrecondition},  // not with this driver
+    {cublas::kAllocFailed, absl::StatusCode::kResourceExhausted},
+    {cublas::kInvalidValue, absl::StatusCode::kUnimplemented},
+    {cublas::kArchMismatch, absl::StatusCode::kUnimplemented},
+    {cublas::kNotSupported, absl::StatusCode::kUnimplemented},
 };
 
 absl::Status ToStatus(int code, absl::string_view function) {
@@ -77,36 +61,37 @@ absl::Status ToStatus(int code, absl::string_view function) {
 
 class CublasEngine final : public GemmEngine {
  public:
-  CublasEngine(const CudaContext& context, const Functions& functions, const TypeRow& row,
+  CublasEngine(const CudaContext& context, const cublas::Functions& functions, const TypeRow& row,
                bool tensor)
       : context_(context), functions_(functions), row_(row), tensor_(tensor) {}
   ~CublasEngine() override {
-    if (handle_ != nullptr && context_.MakeCurrent().ok()) functions_.destroy(handle_);
+    if (handle_ != nullptr && context_.MakeCurrent().ok()) functions_.Destroy(handle_);
   }
 
   absl::Status Create() {
     RETURN_IF_ERROR(context_.MakeCurrent());
-    RETURN_IF_ERROR(ToStatus(functions_.create(&handle_), "cublasCreate"));
-    return ToStatus(functions_.get_version(handle_, &version_), "cublasGetVersion");
+    RETURN_IF_ERROR(ToStatus(functions_.Create(&handle_), "cublasCreate"));
+    return ToStatus(functions_.GetVersion(handle_, &version_), "cublasGetVersion");
   }
 
   absl::Status Multiply(cuda::DevicePointer a, cuda::DevicePointer b, cuda::DevicePointer c,
                         uint64_t size, cuda::Stream stream) override {
     RETURN_IF_ERROR(context_.MakeCurrent());
-    RETURN_IF_ERROR(ToStatus(functions_.set_stream(handle_, stream), "cublasSetStream"));
+    RETURN_IF_ERROR(ToStatus(functions_.SetStream(handle_, stream), "cublasSetStream"));
     // Its matrices are in column-major order: its B · Aᵀ is our A · Bᵀ in row-major order.
     const int n = static_cast<int>(size);
     const auto pointer = [](cuda::DevicePointer address) {
       return reinterpret_cast<void*>(address);
     };
-    const void* one = row_.compute == kCompute64F   ? static_cast<const void*>(&kOne64F)
-                      : row_.compute == kCompute32I ? static_cast<const void*>(&kOne32I)
-                                                    : static_cast<const void*>(&kOne32F);
+    const void* one = row_.compute == cublas::kCompute64F   ? static_cast<const void*>(&kOne64F)
+                      : row_.compute == cublas::kCompute32I ? static_cast<const void*>(&kOne32I)
+                                                            : static_cast<const void*>(&kOne32F);
     const void* zero = &kZero;
-    return ToStatus(functions_.gemm(handle_, kTranspose, kNoTranspose, n, n, n, one, pointer(b),
-                                    row_.input, n, pointer(a), row_.input, n, zero, pointer(c),
-                                    row_.output, n, row_.compute, kDefaultAlgorithm),
-                    "cublasGemmEx");
+    return ToStatus(
+        functions_.GemmEx(handle_, cublas::kTranspose, cublas::kNoTranspose, n, n, n, one,
+                          pointer(b), row_.input, n, pointer(a), row_.input, n, zero, pointer(c),
+                          row_.output, n, row_.compute, cublas::kDefaultAlgorithm),
+        "cublasGemmEx");
   }
   std::string Tool() const override {
     // 120405 for 12.4.5.
@@ -122,10 +107,10 @@ class CublasEngine final : public GemmEngine {
   static constexpr double kZero = 0;  // all bits are zero: zero of every type
 
   const CudaContext& context_;
-  const Functions functions_;
+  const cublas::Functions functions_;
   const TypeRow& row_;
   const bool tensor_;
-  Handle handle_ = nullptr;
+  cublas::Handle handle_ = nullptr;
   int version_ = 0;
 };
 
@@ -133,12 +118,17 @@ class CublasEngine final : public GemmEngine {
 
 absl::StatusOr<std::unique_ptr<Cublas>> Cublas::Load() {
   std::string errors;
+  std::vector<DynamicLibrary> libraries;
   for (const char* name : kLibraries) {
     absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Load(name);
-    if (library.ok()) return absl::WrapUnique(new Cublas(*std::move(library)));
-    absl::StrAppend(&errors, errors.empty() ? "" : "; ", library.status().message());
+    if (library.ok()) {
+      libraries.push_back(*std::move(library));
+    } else {
+      absl::StrAppend(&errors, errors.empty() ? "" : "; ", library.status().message());
+    }
   }
-  return absl::NotFoundError(errors);
+  if (libraries.empty()) return absl::NotFoundError(errors);
+  return absl::WrapUnique(new Cublas(std::move(libraries)));
 }
 
 absl::StatusOr<std::unique_ptr<GemmEngine>> Cublas::MakeEngine(const CudaContext& context,
@@ -153,11 +143,22 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> Cublas::MakeEngine(const CudaContext
   if (capability < row->capability)
     return absl::UnimplementedError(
         absl::StrCat("cuBLAS needs a newer GPU for ", ElementName(type)));
-  ASSIGN_OR_RETURN(const Functions functions, BindAll(library_));
-  auto engine = std::make_unique<CublasEngine>(context, functions, *row,
-                                               row->tensor && capability >= row->tensor_from);
-  RETURN_IF_ERROR(engine->Create());
-  return engine;
+  // A library that is newer than the driver supports does not start; an older one beside it may.
+  std::string errors;
+  for (const DynamicLibrary& library : libraries_) {
+    absl::Status status;
+    if (const absl::StatusOr<cublas::Functions> functions = BindAll(library); functions.ok()) {
+      auto engine = std::make_unique<CublasEngine>(context, *functions, *row,
+                                                   row->tensor && capability >= row->tensor_from);
+      status = engine->Create();
+      if (status.ok()) return engine;
+    } else {
+      status = functions.status();
+    }
+    if (!absl::IsFailedPrecondition(status) && !absl::IsUnimplemented(status)) return status;
+    absl::StrAppend(&errors, errors.empty() ? "" : "; ", library.name(), ": ", status.message());
+  }
+  return absl::FailedPreconditionError(errors);
 }
 
 }  // namespace muster::burnin

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "agent/burnin/gpu/driver/dynamic_library.h"
@@ -11,21 +12,22 @@
 
 namespace muster::burnin {
 
-// libcublas.so.13, .12 or .11, whichever exists. Thread-safe.
+// Those of libcublas.so.13, .12 and .11 that exist. Thread-safe.
 class Cublas {
  public:
   // NotFound: none of them exists.
   static absl::StatusOr<std::unique_ptr<Cublas>> Load();
 
   // The context and this object must outlive it. Unimplemented: cublasGemmEx() cannot do `type`
-  // (fp8), or not on this GPU. FailedPrecondition: the library does not suit the driver.
+  // (fp8), or not on this GPU. FailedPrecondition: none of the libraries suits the driver. By the
+  // newest library that does.
   absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const CudaContext& context,
                                                          kernels::Element type) const;
 
  private:
-  explicit Cublas(DynamicLibrary library) : library_(std::move(library)) {}
+  explicit Cublas(std::vector<DynamicLibrary> libraries) : libraries_(std::move(libraries)) {}
 
-  DynamicLibrary library_;
+  const std::vector<DynamicLibrary> libraries_;  // the newest first
 };
 
 }  // namespace muster::burnin

@@ -37,7 +37,9 @@ class Judge {
 
   template <typename T>
   bool Add(absl::string_view metric, absl::string_view variant, const absl::StatusOr<T>& reading) {
-    if (!Has(metric, reading)) return false;
+    const bool variants = !variant.empty();
+    if (!Has(variants ? absl::StrCat(metric, ".", variant) : std::string(metric), reading))
+      return false;
     Metric(metric, variant, static_cast<double>(*reading));
     return true;
   }
@@ -176,27 +178,82 @@ void JudgeMemory(const GpuReading& reading, const Expectations& wanted, Judge& j
     judge.Fault("page_retirement_pending", "retires a memory page at its next reset: reset it");
 }
 
-void JudgeNvlink(const GpuReading& reading, const Expectations& wanted, Judge& judge) {
+// Cards whose NVLinks lead to bridges, of which a site fits none, some or all. The links of other
+// GPUs end on a baseboard, where all of them must be up.
+bool HasBridges(absl::string_view model) {
+  for (const absl::string_view part :
+       {"PCIe", "PCIE", "NVL", "GeForce", "RTX", "Quadro", "TITAN", " A30", " A40"})
+    if (absl::StrContains(model, part)) return true;
+  return false;
+}
+
+void JudgeLinks(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
+                Judge& judge) {
   if (judge.Has("nvlinks", reading.links)) {
     const auto up = std::count(reading.links->begin(), reading.links->end(), true);
     judge.Metric("nvlinks_up", "", static_cast<double>(up));
     const auto all = static_cast<double>(reading.links->size());
-    // A card without a bridge has all its links down.
-    const double want = wanted.nvlinks.value_or(up > 0 ? all : 0);
+    // A machine without a baseboard for NVLink has all links down.
+    const double want = wanted.nvlinks.value_or(up > 0 && !HasBridges(gpu.name) ? all : 0);
     if (static_cast<double>(up) < want)
       judge.Fault("nvlink_down", absl::StrCat("has ", up, " NVLinks up instead of ", want));
   } else if (wanted.nvlinks.value_or(0) > 0) {
     judge.Unknown(absl::StrCat("it does not report the ", *wanted.nvlinks, " expected NVLinks"));
   }
-  if (judge.Has("nvlink_errors", reading.link_errors))
-    for (const GpuReading::LinkErrors& errors : *reading.link_errors)
-      judge.Metric("nvlink_errors", errors.counter, static_cast<double>(errors.count));
-  if (judge.Has("fabric_state", reading.fabric) &&
-      (reading.fabric->state == nvml::kFabricNotStarted ||
-       reading.fabric->state == nvml::kFabricInProgress))
+  for (const GpuReading::LinkErrors& errors : reading.link_errors)
+    judge.Add("nvlink_errors", errors.counter, errors.count);
+}
+
+// A field of the fabric's health mask, whose value 0 is "not supported".
+struct HealthRow {
+  unsigned shift, mask;
+  unsigned right, wrong_from;  // `wrong_from` and above are wrong, but for `right`
+  const char* what;
+};
+constexpr HealthRow kHealth[] = {
+    {nvml::kHealthDegradedBandwidth, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
+     "its bandwidth is degraded"},
+    {nvml::kHealthRouteRecovery, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
+     "a route is being recovered"},
+    {nvml::kHealthRouteUnhealthy, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
+     "a route is unhealthy"},
+    {nvml::kHealthAccessTimeout, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
+     "it recovers from an access that timed out"},
+    {nvml::kHealthIncorrectConfiguration, nvml::kHealthConfigurationMask,
+     nvml::kHealthConfigurationRight, 2, "its configuration is incorrect"},
+};
+
+// The GPU's place in a fabric of NVSwitches.
+void JudgeFabric(const GpuReading& reading, Judge& judge) {
+  if (!judge.Has("fabric_state", reading.fabric)) return;
+  const nvml::FabricInfo& fabric = *reading.fabric;
+  if (fabric.state == nvml::kFabricNotStarted || fabric.state == nvml::kFabricInProgress)
     judge.Fault("fabric_not_ready",
                 "is not yet part of the NVLink fabric: is the fabric manager "
                 "(nvidia-fabricmanager) running?");
+  if (fabric.state != nvml::kFabricCompleted) return;
+  if (fabric.status != nvml::kSuccess)
+    judge.Fault("fabric_error",
+                absl::StrCat("could not join the NVLink fabric (NVML error ", fabric.status,
+                             "): look into the fabric manager's log and for SXid in dmesg"));
+  std::vector<std::string> ills;
+  for (const HealthRow& row : kHealth) {
+    const unsigned value = (fabric.health_mask >> row.shift) & row.mask;
+    if (value != row.right && value >= row.wrong_from)
+      ills.push_back(
+          absl::StrCat(row.what, row.wrong_from == 2 ? absl::StrCat(" (", value, ")") : ""));
+  }
+  if (!ills.empty())
+    judge.Fault(
+        "fabric_unhealthy",
+        absl::StrCat("is not well connected to the NVLink fabric: ", absl::StrJoin(ills, ", "),
+                     ": look into the fabric manager's log and for SXid in dmesg"));
+}
+
+void JudgeNvlink(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
+                 Judge& judge) {
+  JudgeLinks(gpu, reading, wanted, judge);
+  JudgeFabric(reading, judge);
 }
 
 // gpu-gemm judges how fast a GPU runs under load; its limits show at rest, too.
@@ -217,11 +274,14 @@ void JudgeClocks(const GpuReading& reading, Judge& judge) {
 void JudgeThermals(const GpuReading& reading, Judge& judge) {
   judge.Add("temperature_celsius", "", reading.temperature_celsius);
   if (!judge.Has("clock_reasons", reading.clock_reasons)) return;
-  for (const Slowdown& slowdown : kSlowdowns)
-    if ((*reading.clock_reasons & slowdown.bits) != 0)
-      judge.Fault(slowdown.fault,
-                  absl::StrCat("is slowed down (", ClockReasonNames(*reading.clock_reasons),
-                               ") though it is almost idle: ", slowdown.cause));
+  for (const Slowdown& slowdown : kSlowdowns) {
+    // One reading says nothing of a slowdown that appears whenever clocks change.
+    if (slowdown.in_one_stretch || !IsSlowed(slowdown, *reading.clock_reasons)) continue;
+    judge.Fault(
+        slowdown.fault,
+        absl::StrCat("is slowed down (", ClockReasonNames(*reading.clock_reasons),
+                     ") though it is almost idle: ", slowdown.cause, ": ", slowdown.remedy));
+  }
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.261.03  Mon …" → "535.261.03". The open
@@ -258,7 +318,7 @@ void JudgeGpu(const Gpu& gpu, const GpuReading& reading, const Expectations& wan
   JudgeIdentity(gpu, reading, wanted, judge);
   JudgePcie(reading, wanted, judge);
   JudgeMemory(reading, wanted, judge);
-  JudgeNvlink(reading, wanted, judge);
+  JudgeNvlink(gpu, reading, wanted, judge);
   JudgeClocks(reading, judge);
   JudgeThermals(reading, judge);
   judge.Finish();

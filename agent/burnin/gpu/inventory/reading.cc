@@ -31,17 +31,21 @@ absl::StatusOr<std::vector<bool>> ReadLinks(const NvmlDevice& device) {
   return links;
 }
 
-absl::StatusOr<std::vector<GpuReading::LinkErrors>> ReadLinkErrors(const NvmlDevice& device,
-                                                                   size_t links) {
-  std::vector<GpuReading::LinkErrors> errors;
-  for (const CounterRow& row : kCounters) {
-    unsigned long long sum = 0;
-    for (unsigned link = 0; link < links; ++link) {
-      ASSIGN_OR_RETURN(const unsigned long long count, device.LinkErrors(link, row.counter));
-      sum += count;
-    }
-    errors.push_back({row.name, sum});
+absl::StatusOr<unsigned long long> SumOfLinks(const NvmlDevice& device, size_t links,
+                                              nvml::LinkErrorCounter counter) {
+  unsigned long long sum = 0;
+  for (unsigned link = 0; link < links; ++link) {
+    ASSIGN_OR_RETURN(const unsigned long long count, device.LinkErrors(link, counter));
+    sum += count;
   }
+  return sum;
+}
+
+// A counter that the GPU lacks does not keep the others from being read.
+std::vector<GpuReading::LinkErrors> ReadLinkErrors(const NvmlDevice& device, size_t links) {
+  std::vector<GpuReading::LinkErrors> errors;
+  for (const CounterRow& row : kCounters)
+    errors.push_back({row.name, SumOfLinks(device, links, row.counter)});
   return errors;
 }
 
@@ -85,10 +89,7 @@ GpuReading ReadGpu(const Gpu& gpu) {
   reading.retired_double = device.RetiredPages(nvml::kDoubleBit);
   reading.retirement_pending = device.RetirementPending();
   reading.links = ReadLinks(device);
-  reading.link_errors =
-      reading.links.ok()
-          ? ReadLinkErrors(device, reading.links->size())
-          : absl::StatusOr<std::vector<GpuReading::LinkErrors>>(reading.links.status());
+  if (reading.links.ok()) reading.link_errors = ReadLinkErrors(device, reading.links->size());
   reading.fabric = device.Fabric();
   return reading;
 }

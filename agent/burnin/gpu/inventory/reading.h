@@ -36,9 +36,9 @@ struct GpuReading {
   absl::StatusOr<std::vector<bool>> links;  // whether each is up
   struct LinkErrors {
     const char* counter;
-    unsigned long long count;  // over all links
+    absl::StatusOr<unsigned long long> count;  // over all links
   };
-  absl::StatusOr<std::vector<LinkErrors>> link_errors;
+  std::vector<LinkErrors> link_errors;
   absl::StatusOr<nvml::FabricInfo> fabric;
 };
 

@@ -41,7 +41,9 @@ constexpr GemmKernel kKernels[] = {
     {Element::kF16, "gemm_f16_sm70", "gemm_sm70", 128, 128, true},
     {Element::kBf16, "gemm_bf16_sm80", "gemm_sm80", 128, 128, true},
     {Element::kTf32, "gemm_tf32_sm80", "gemm_sm80", 128, 128, true},
-    {Element::kE4m3, "gemm_e4m3_sm89", "gemm_sm89", 128, 128, true},
+    // The assembler turns the instruction into conversions to FP16 and FP16 products (F2FP, HMMA)
+    // for 9.0, and into the FP8 units' own (QMMA) for 8.9.
+    {Element::kE4m3, "gemm_e4m3_sm89", "gemm_sm89", 128, 128, true, 90},
     {Element::kS8, "gemm_s8_sm80", "gemm_sm80", 128, 128, true},
     {Element::kS8, "gemm_s8_sm75", "gemm_sm75", 128, 128, true},
     {Element::kS8, "gemm_s8_dp4a", "gemm_dp4a", 128, 256, false},
@@ -85,14 +87,23 @@ const PtxModule& FindPtxModule(absl::string_view name) {
 
 absl::StatusOr<const GemmKernel*> ChooseGemmKernel(Element type, int capability, int driver) {
   int needs_driver = 0, needs_capability = 0;
+  bool emulated = false;
   for (const GemmKernel& kernel : kKernels) {
     if (kernel.type != type) continue;
     const PtxModule& module = FindPtxModule(kernel.module);
     needs_capability = module.capability;
     if (module.capability > capability) continue;
+    if (kernel.emulated_on == capability) {
+      emulated = true;
+      continue;
+    }
     if (module.min_driver() <= driver) return &kernel;
     needs_driver = module.min_driver();
   }
+  if (emulated)
+    return absl::UnimplementedError(absl::StrCat("Muster's kernel for ", ElementName(type),
+                                                 " would run on the FP16 units of ",
+                                                 "compute capability ", Capability(capability)));
   if (needs_driver != 0)
     return absl::UnimplementedError(absl::StrCat(ElementName(type), " needs a driver for CUDA ",
                                                  CudaVersion(needs_driver), "; this one supports ",

@@ -35,11 +35,15 @@ struct GemmKernel {
   int tile;                  // rows and columns of C that a block computes
   int threads;               // per block
   bool tensor;               // on tensor cores
+  // A compute capability that runs it without the units for `type`, so that it would measure
+  // others; 0: none.
+  int emulated_on = 0;
 };
 
 absl::Span<const GemmKernel> GemmKernels();
 // The fastest kernel that multiplies `type` and runs on the GPU with this driver. Unimplemented:
-// the GPU cannot multiply this type, or only with a later driver; the message says which.
+// the GPU cannot multiply this type, only with a later driver, or only by units for another type;
+// the message says which.
 absl::StatusOr<const GemmKernel*> ChooseGemmKernel(kernels::Element type, int capability,
                                                    int driver);
 

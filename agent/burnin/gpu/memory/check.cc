@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "agent/burnin/gpu/checks.h"
+#include "agent/burnin/gpu/error_watch.h"
 #include "agent/burnin/gpu/gpu_work.h"
 #include "agent/burnin/gpu/memory/patterns.h"
 #include "agent/burnin/gpu/telemetry.h"
@@ -57,7 +58,8 @@ absl::Status TestGpu(CheckContext& context, const GpuBench& bench, const Telemet
           [&](absl::string_view procedure, double fraction) {
             if (telemetry.IsFirstAtWork(index)) context.reporter.SetPhase(procedure, fraction);
           },
-      .stop = [&] { return context.reporter.stopping() || telemetry.MustEnd(index); }};
+      .stop = [&] { return context.reporter.stopping() || telemetry.MustEnd(index); },
+      .on_load = [&](bool loaded) { telemetry.SetLoaded(index, loaded); }};
   ASSIGN_OR_RETURN(const MemoryOutcome outcome,
                    TestMemory(kernels, context.clock, settings, observer));
   AddFindings(gpu, settings.share, outcome, result);
@@ -72,6 +74,7 @@ CheckResult RunGpuMemory(CheckContext& context) {
     return Unknown("'patterns' is empty: nothing would be tested");
   const std::optional<GpuBench> bench = OpenBench(context, result);
   if (!bench.has_value()) return result;
+  ErrorWatch errors(context, bench->gpus);
   Telemetry telemetry(bench->gpus, context.reporter, context.clock, context.started_at);
   WorkOnAll(
       *bench,
@@ -80,6 +83,7 @@ CheckResult RunGpuMemory(CheckContext& context) {
       },
       result);
   telemetry.Finish(result);
+  errors.Finish(result);
   return result;
 }
 

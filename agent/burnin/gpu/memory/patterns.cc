@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "agent/burnin/gpu/kernels/pattern.h"
@@ -173,6 +174,8 @@ absl::Status MemoryTester::Invert(const Procedure& procedure, uint64_t round, bo
 
 // False: the test was stopped meanwhile.
 bool MemoryTester::Fade() {
+  observer_.on_load(false);
+  const auto over = absl::MakeCleanup([this] { observer_.on_load(true); });
   const absl::Time until = clock_.Now() + settings_.fade;
   while (clock_.Now() < until) {
     if (observer_.stop()) return false;
@@ -197,6 +200,8 @@ absl::StatusOr<MemoryOutcome> MemoryTester::Run() {
   report_.emplace(std::move(report));
   RETURN_IF_ERROR(Allocate());
   RETURN_IF_ERROR(MeasureBandwidth());
+  observer_.on_load(true);
+  const auto over = absl::MakeCleanup([this] { observer_.on_load(false); });
   uint64_t rounds = 0, done = 0;
   std::vector<const Procedure*> chosen;
   for (const Procedure& procedure : kProcedures) {

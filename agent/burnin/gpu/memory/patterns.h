@@ -25,6 +25,8 @@ struct MemorySettings {
 struct MemoryObserver {
   std::function<void(absl::string_view procedure, double fraction)> on_progress;
   std::function<bool()> stop;
+  // Called with true when the patterns begin, and around the time in which they are left alone.
+  std::function<void(bool loaded)> on_load;
 };
 
 struct MemoryOutcome {

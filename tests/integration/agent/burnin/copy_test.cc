@@ -33,6 +33,15 @@ TEST(GpuCopy, MeasuresBothWaysAndEveryPair) {
   }
 }
 
+// A GPU reaches eight others at a time: with ten of them the ninth pair used to end as gpu_error.
+TEST(GpuCopy, MoreGpusThanOneReachesAtATime) {
+  const WorkerRun run = RunWorker(R"({"preset":"a100","count":10,"backing_bytes":4194304})",
+                                  {"gpu-copy", "--size", "64KiB", "--time", "1ms"});
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  for (int peer = 1; peer < 10; ++peer)
+    EXPECT_GT(run.Metric("gpu_to_gpu_gbytes_per_s", UuidOf(peer), UuidOf(0)), 0) << peer;
+}
+
 TEST(GpuCopy, PairsWithoutAPathOfTheirOwnAreToldApart) {
   const WorkerRun run = RunWorker(R"({"preset":"rtx_2080_ti","count":2})", kCopy);
   EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();

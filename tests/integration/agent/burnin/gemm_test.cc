@@ -21,7 +21,9 @@ namespace {
 using ::muster::testing::Said;
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kGood[] = R"({"preset":"rtx_2080_ti","backing_bytes":4194304})";
 
@@ -32,6 +34,10 @@ std::string With(const std::string& more) {
 std::vector<std::string> Gemm(const std::string& types, const std::string& duration = "1s") {
   // The testing machine may have a cuBLAS, which cannot run on the fake driver.
   return {"gpu-gemm", "--engine", "own", "--size", "128", "--types", types, "--duration", duration};
+}
+
+std::string NotMeasured(const WorkerRun& run, size_t gpu) {
+  return run.result["subjects"][gpu]["attributes"].value("not_measured", "");
 }
 
 TEST(GpuGemm, GoodGpusPassAndAgree) {
@@ -268,8 +274,87 @@ TEST(GpuGemm, EveryGenerationMultipliesWhatItCan) {
   EXPECT_GT(run.Metric("products", "int8", UuidOf(0)), 0);
   EXPECT_TRUE(std::isnan(run.Metric("products", "fp16", UuidOf(0))));
   EXPECT_GT(run.Metric("products", "fp16", UuidOf(1)), 0);
-  for (const char* type : {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"})
+  for (const char* type : {"fp32", "fp64", "fp16", "bf16", "tf32", "int8"})
     EXPECT_GT(run.Metric("products", type, UuidOf(2)), 0) << type;
+  // Each type that was left out is named, with the reason.
+  EXPECT_THAT(NotMeasured(run, 0), AllOf(HasSubstr("fp16: "), HasSubstr("bf16: "),
+                                         HasSubstr("tf32: "), HasSubstr("fp8: ")));
+  EXPECT_THAT(NotMeasured(run, 1), AllOf(HasSubstr("bf16: "), Not(HasSubstr("fp16: "))));
+  EXPECT_THAT(NotMeasured(run, 2), HasSubstr("fp8: Muster's kernel for fp8 would run on the FP16 "
+                                             "units of compute capability 9.0"));
+}
+
+// As on Debian 12, whose driver is for CUDA 12.2.
+TEST(GpuGemm, TypeThatTheDriverIsTooOldForIsNamed) {
+  const WorkerRun run =
+      RunWorker(FakeDriver{.cuda_version = 12020}, R"({"preset":"l40s","backing_bytes":4194304})",
+                {"gpu-gemm", "--engine", "own", "--size", "128", "--duration", "1s"});
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_EQ(NotMeasured(run, 0), "fp8: fp8 needs a driver for CUDA 12.4; this one supports 12.2");
+}
+
+std::string WithA100(const std::string& more) {
+  return absl::StrCat(R"({"preset":"a100","backing_bytes":4194304,)", more, "}");
+}
+
+TEST(GpuGemm, ErrorsThatTheGpuCountsMeanwhileFailTheCheck) {
+  const WorkerRun run =
+      RunWorker(absl::StrCat(R"({"preset":"a100","backing_bytes":4194304},)",
+                             WithA100(R"("ecc_corrected":7,"new_errors":{"ecc_corrected":2})")),
+                Gemm("fp32", "500ms"));
+  EXPECT_EQ(run.outcome(), "OUTCOME_FAIL");
+  const auto faults = run.Faults("errors_under_load");
+  ASSERT_EQ(faults.size(), 1) << run.result["faults"];
+  EXPECT_EQ(faults[0]["subject"], UuidOf(1));
+  EXPECT_EQ(run.Metric("new_errors", "ecc_corrected", UuidOf(1)), 2);
+  EXPECT_EQ(run.Metric("new_errors", "ecc_corrected", UuidOf(0)), 0);
+}
+
+// None of them is a reason to replace the GPU.
+TEST(GpuGemm, StateOfTheSoftwareIsUnknownAndMemoryItsOwnFault) {
+  const WorkerRun exclusive =
+      RunWorker(WithA100(R"("compute_mode":3,"processes":[{"pid":1,"memory_bytes":1}])"),
+                {"gpu-gemm", "--engine", "own", "--size", "128", "--force"});
+  EXPECT_EQ(exclusive.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_THAT(exclusive.reason(), AllOf(Said(), HasSubstr("nvidia-smi -c DEFAULT")));
+  const WorkerRun compiler = RunWorker(WithA100(R"("context_error":221)"), Gemm("fp32", "200ms"));
+  EXPECT_EQ(compiler.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_THAT(compiler.reason(), HasSubstr("libnvidia-ptxjitcompiler1"));
+  const WorkerRun memory = RunWorker(WithA100(R"("launch_error":214)"), Gemm("fp32", "200ms"));
+  EXPECT_EQ(memory.outcome(), "OUTCOME_FAIL");
+  ASSERT_EQ(memory.result["faults"].size(), 1) << memory.result["faults"];
+  EXPECT_EQ(memory.Faults("ecc_uncorrected")[0]["subject"], UuidOf(0));
+}
+
+std::set<std::string> Tools(const WorkerRun& run) {
+  std::set<std::string> tools;
+  for (const auto& tool : run.result["tools"]) tools.insert(tool.get<std::string>());
+  return tools;
+}
+
+const std::vector<std::string> kAuto = {"gpu-gemm",  "--size",     "128",  "--types",
+                                        "fp32,int8", "--duration", "300ms"};
+
+// A cuBLAS that is too new for the driver does not start; the one beside it does.
+TEST(GpuGemm, CublasThatSuitsTheDriverIsTaken) {
+  const WorkerRun run = RunWorker(FakeDriver{.cublas = R"({"13":{"create":1}})"}, kGood, kAuto);
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_THAT(Tools(run), ElementsAre("cublas 12.4.5"));
+}
+
+// The second type is measured, and the first by Muster's own kernel.
+TEST(GpuGemm, CublasThatRefusesOneTypeLeavesTheOthersTheirTest) {
+  const WorkerRun run = RunWorker(FakeDriver{.cublas = R"({"13":{"refuses":[0]}})"}, kGood, kAuto);
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_THAT(Tools(run), ElementsAre("cublas 13.4.5", "own kernel gemm_f32"));
+  EXPECT_GT(run.Metric("products", "fp32", UuidOf(0)), 0);
+  EXPECT_GT(run.Metric("products", "int8", UuidOf(0)), 0);
+  std::vector<std::string> only = kAuto;
+  only.insert(only.end(), {"--engine", "cublas"});
+  const WorkerRun told = RunWorker(FakeDriver{.cublas = R"({"13":{"refuses":[0]}})"}, kGood, only);
+  EXPECT_EQ(told.outcome(), "OUTCOME_UNKNOWN");
+  EXPECT_THAT(NotMeasured(told, 0), HasSubstr("fp32: "));
+  EXPECT_GT(told.Metric("products", "int8", UuidOf(0)), 0);
 }
 
 // cuBLAS is missing, or does not suit the fake driver: neither is the fault of the GPU, and by

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/sys/process/process.h"
@@ -125,6 +127,23 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Nvlink", R"({"preset":"a100","nvlinks_up":11})", {}, "nvlink_down"},
         Case{"Bridge", "{}", {"--nvlinks", "2"}, "nvlink_down"},
         Case{"Fabric", R"({"preset":"h100","fabric_state":2})", {}, "fabric_not_ready"},
+        Case{"FabricOfAnOlderDriver",
+             R"({"preset":"h100","fabric_state":2,"answers":{"nvmlDeviceGetGpuFabricInfoV":13}})",
+             {},
+             "fabric_not_ready"},
+        Case{"FabricFailed",
+             R"({"preset":"h100","fabric_state":3,"fabric_status":999})",
+             {},
+             "fabric_error"},
+        Case{"FabricDegraded",
+             R"({"preset":"h100","fabric_state":3,"fabric_health":1})",
+             {},
+             "fabric_unhealthy"},
+        // Every field says that all is well, but for the configuration.
+        Case{"FabricMisconfigured",
+             R"({"preset":"h100","fabric_state":3,"fabric_health":1450})",
+             {},
+             "fabric_unhealthy"},
         Case{"Hot", R"({"busy":{"temperature":95,"clock_reasons":72}})", {}, "thermal_throttle"},
         Case{"Lost", R"({},{"lost_after_s":0})", {}, "gpu_lost"},
         Case{"FallsOff", R"({"lost_after_s":0.001})", {}, "gpu_lost"},
@@ -133,6 +152,41 @@ INSTANTIATE_TEST_SUITE_P(
              {"--answer-timeout", "1s"},
              "driver_hangs"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(GpuInventory, HealthyFabricPasses) {
+  // 2 in each flag of the health mask is "no", 1 in its configuration "correct".
+  for (const char* gpu :
+       {R"({"preset":"h100","fabric_state":3,"fabric_health":426})",
+        R"({"preset":"h100","fabric_state":3,"fabric_health":0})",
+        R"({"preset":"h100","fabric_state":2,"fabric_status":999,"preset":"a100"})"})
+    EXPECT_EQ(RunOn(gpu).exit_code, 0) << gpu << RunOn(gpu).result.reason();
+}
+
+// Four of the twelve links of a card lead over one bridge of three.
+TEST(GpuInventory, PartlyBridgedCardPasses) {
+  const char* card = R"({"preset":"a100","name":"NVIDIA A100 80GB PCIe","nvlinks_up":4})";
+  EXPECT_EQ(RunOn(card).exit_code, 0) << RunOn(card).result.reason();
+  EXPECT_EQ(RunOn(card, {"--nvlinks", "8"}).exit_code, 1);
+}
+
+TEST(GpuInventory, CounterThatALinkLacksKeepsTheOthers) {
+  const Ran ran = RunOn(R"({"preset":"a100","unsupported_link_counter":0,"nvlink_errors":3})");
+  EXPECT_EQ(ran.exit_code, 0) << ran.result.reason();
+  std::map<std::string, double> errors;
+  for (const v1::Metric& metric : ran.result.metrics())
+    if (metric.name() == "nvlink_errors") errors[metric.variant()] = metric.value();
+  EXPECT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors["recovery"], 3);
+  EXPECT_THAT(ran.result.subjects(0).attributes().at("not_told"),
+              HasSubstr("nvlink_errors.replay"));
+}
+
+TEST(GpuInventory, ModesAreTold) {
+  const Ran ran = RunOn(R"({"preset":"a100","mig":true,"compute_mode":3})");
+  EXPECT_EQ(ran.exit_code, 0) << ran.result.reason();
+  EXPECT_EQ(ran.result.subjects(0).attributes().at("mig_mode"), "on");
+  EXPECT_EQ(ran.result.subjects(0).attributes().at("compute_mode"), "exclusive process");
+}
 
 // The only GPU has fallen off the bus: NVML then reports none.
 TEST(GpuInventory, AllGpusGoneIsAFault) {

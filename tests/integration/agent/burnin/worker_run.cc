@@ -43,18 +43,21 @@ WorkerRun RunWorker(const std::string& gpus, std::vector<std::string> arguments,
 WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
                     std::vector<std::string> arguments, absl::Duration timeout) {
   const testing::NvidiaFile file(
-      absl::StrCat(R"({"cuda_version":)", driver.cuda_version, R"(,"gpus":[)", gpus, "]}"));
+      absl::StrCat(R"({"cuda_version":)", driver.cuda_version,
+                   driver.cublas.empty() ? "" : absl::StrCat(R"(,"cublas":)", driver.cublas),
+                   R"(,"gpus":[)", gpus, "]}"));
   const testing::TempDir without_nccl;
   for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"})
     std::filesystem::create_symlink(absl::StrCat(FAKE_NVIDIA, "/", name),
                                     absl::StrCat(without_nccl.path(), "/", name));
+  std::string libraries = driver.nccl ? FAKE_NVIDIA : without_nccl.path();
+  if (!driver.cublas.empty()) absl::StrAppend(&libraries, ":", FAKE_NVIDIA, "/cublas");
   WorkerRun run;
   // With --json it ends when its input does: the control keeps the input open.
   sys::ProcessControl control;
   sys::ProcessSpec spec = {
       .argv = {MUSTER_BURNIN, "--json"},
-      .environment = {{"LD_LIBRARY_PATH", driver.nccl ? FAKE_NVIDIA : without_nccl.path()},
-                      {"MUSTER_FAKE_NVIDIA", file.path()}},
+      .environment = {{"LD_LIBRARY_PATH", libraries}, {"MUSTER_FAKE_NVIDIA", file.path()}},
       .timeout = timeout};
   // The testing machine may have an NCCL that the loader's cache names.
   if (!driver.nccl) spec.argv.insert(spec.argv.begin(), {kLoader, "--inhibit-cache"});

@@ -33,6 +33,8 @@ WorkerRun RunWorker(const std::string& gpus, std::vector<std::string> arguments,
 struct FakeDriver {
   int cuda_version = 12040;
   bool nccl = true;
+  // The field "cublas" of the fake's file; "": there is no cuBLAS.
+  std::string cublas = {};
 };
 WorkerRun RunWorker(const FakeDriver& driver, const std::string& gpus,
                     std::vector<std::string> arguments, absl::Duration timeout = absl::Minutes(4));

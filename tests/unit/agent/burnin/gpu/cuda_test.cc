@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/driver/cuda_context.h"
 #include "agent/burnin/gpu/driver/cuda_driver.h"
 #include "tests/fixtures/golden_texts.h"
@@ -17,6 +18,7 @@ using ::muster::testing::NvidiaFile;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::_;
+using ::testing::HasSubstr;
 
 constexpr char kPtx[] = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry nothing()";
 
@@ -58,6 +60,24 @@ TEST(Cuda, TellsDevicesAndTheirAttributes) {
 TEST(Cuda, NoDeviceIsNotFound) {
   const NvidiaFile file(R"({"cuda_init":100})");
   EXPECT_THAT(CudaDriver::Load(FAKE_CUDA).status(), StatusIs(absl::StatusCode::kNotFound, Said()));
+}
+
+// A state of the node's software is no fault of the GPU, and its message says what to do.
+TEST(Cuda, StatesOfTheSoftwareArePreconditionsWithTheirRemedy) {
+  for (const int code : {34, 46, 102, 221, 223, 711, 802, 803, 804, 805, 806, 807, 808, 809, 810}) {
+    SCOPED_TRACE(code);
+    const NvidiaFile file(absl::StrCat(R"({"gpus":[{"context_error":)", code, "}]}"));
+    const auto driver = CudaDriver::Load(FAKE_CUDA).value();
+    const absl::Status status = CudaContext::Create(*driver, 0).status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition, _));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(" ", code, "): ")));
+  }
+}
+
+TEST(Cuda, MemoryErrorIsDataLoss) {
+  const NvidiaFile file(R"({"gpus":[{"context_error":214}]})");
+  const auto driver = CudaDriver::Load(FAKE_CUDA).value();
+  EXPECT_THAT(CudaContext::Create(*driver, 0).status(), StatusIs(absl::StatusCode::kDataLoss, _));
 }
 
 TEST(Cuda, CopiesThereAndBack) {
@@ -128,6 +148,8 @@ TEST(Cuda, PeersReachEachOtherWhereTheyCan) {
   EXPECT_TRUE(gpu.driver->CanAccessPeer(0, 1).value());
   EXPECT_OK(gpu.context->EnablePeerAccess(**peer));
   EXPECT_OK(gpu.context->EnablePeerAccess(**peer));
+  EXPECT_OK(gpu.context->DisablePeerAccess(**peer));
+  EXPECT_OK(gpu.context->DisablePeerAccess(**peer));
 }
 
 }  // namespace

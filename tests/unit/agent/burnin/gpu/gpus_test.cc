@@ -100,10 +100,51 @@ TEST_F(OpenGpusTest, WhoWorksThereMustBeKnown) {
     EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
     EXPECT_OK(Open(false, "0").status());
     EXPECT_OK(Open(/*force=*/true).status());
-    // Consumer cards with some drivers do not report it.
-    const NvidiaFile untold(absl::StrCat(R"({"gpus":[{"not_supported":[")", function, R"("]}]})"));
-    EXPECT_OK(Open().status());
   }
+}
+
+// It used to count as an idle GPU, which would have been burned under somebody's work.
+TEST_F(OpenGpusTest, WhatADriverDoesNotTellIsNotIdle) {
+  const auto world = [](const char* kind, int answer) {
+    std::string answers;
+    for (const char* suffix : {"_v3", "_v2", ""})
+      absl::StrAppend(&answers, answers.empty() ? "" : ",", "\"nvmlDeviceGet", kind,
+                      "RunningProcesses", suffix, "\":", answer);
+    return absl::StrCat(R"({"gpus":[{"answers":{)", answers, "}}]}");
+  };
+  {
+    const NvidiaFile lacks(world("Compute", nvml::kFunctionNotFound));
+    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+    EXPECT_OK(Open(/*force=*/true).status());
+  }
+  {
+    const NvidiaFile lacks(world("Graphics", nvml::kFunctionNotFound));
+    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  }
+  {
+    const NvidiaFile untold(world("Compute", nvml::kNotSupported));
+    EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  }
+  // A GPU that cannot draw.
+  const NvidiaFile computes(world("Graphics", nvml::kNotSupported));
+  EXPECT_OK(Open().status());
+}
+
+TEST_F(OpenGpusTest, GpuInMigModeIsRefusedByName) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"a100"},{"preset":"a100","mig":true}]})");
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Open(/*force=*/true).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  ASSERT_OK(Open(false, "0").status());
+  EXPECT_EQ(result_.subjects.back().attributes.at("mig_mode"), "off");
+  EXPECT_EQ(result_.subjects.back().attributes.at("compute_mode"), "default");
+}
+
+TEST_F(OpenGpusTest, GpuThatIsProhibitedForProgramsIsRefusedByName) {
+  const NvidiaFile file(R"({"gpus":[{"compute_mode":2},{"compute_mode":3}]})");
+  EXPECT_THAT(Open().status(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  ASSERT_OK(Open(false, "1").status());
+  EXPECT_EQ(result_.subjects.back().attributes.at("compute_mode"), "exclusive process");
 }
 
 TEST_F(OpenGpusTest, LostGpuIsAFaultAndTheOthersAreTested) {

@@ -65,6 +65,9 @@ TEST(ChooseGemmKernelTest, TakesTheBestThatGpuAndDriverKnow) {
       {Element::kE4m3, 89, 12040, "gemm_e4m3_sm89"},
       {Element::kE4m3, 89, 12030, "fp8 needs a driver for CUDA 12.4; this one supports 12.3"},
       {Element::kE4m3, 80, 12040, "fp8 needs compute capability 8.9"},
+      {Element::kE4m3, 90, 12040, "would run on the FP16 units of compute capability 9.0"},
+      {Element::kE4m3, 90, 12020, "would run on the FP16 units of compute capability 9.0"},
+      {Element::kE4m3, 120, 12080, "gemm_e4m3_sm89"},
       {Element::kF64, 60, 9000, "gemm_f64"},
   };
   for (const Choice& choice : choices) {

@@ -45,7 +45,10 @@ std::string Always(const std::string& condition) {
 CheckResult Watch(RecordingReporter& reporter, absl::Duration duration) {
   RealClock clock;
   Telemetry telemetry(OneGpu(), reporter, clock, clock.Now());
-  clock.Sleep(duration);
+  {
+    const UnderLoad load(telemetry, 0);
+    clock.Sleep(duration);
+  }
   CheckResult result;
   telemetry.Finish(result);
   return result;
@@ -54,14 +57,50 @@ CheckResult Watch(RecordingReporter& reporter, absl::Duration duration) {
 TEST(Telemetry, SamplesFourTimesASecondAndSumsUp) {
   const NvidiaFile file(Always(R"({"temperature":61,"power_watts":200,"sm_clock_mhz":1800})"));
   RecordingReporter reporter;
-  const CheckResult result = Watch(reporter, absl::Milliseconds(900));
+  const CheckResult result = Watch(reporter, absl::Milliseconds(1900));
   EXPECT_EQ(MetricOf(result, "temperature_max_celsius"), 61);
   EXPECT_EQ(MetricOf(result, "power_mean_watts"), 200);
+  EXPECT_EQ(MetricOf(result, "power_median_watts"), 200);
   EXPECT_EQ(MetricOf(result, "sm_clock_median_mhz"), 1800);
   EXPECT_EQ(MetricOf(result, "throttle_seconds"), 0);
   EXPECT_THAT(result.faults, IsEmpty());
   EXPECT_GE(reporter.samples().size(), 6u);
   EXPECT_EQ(reporter.samples()[0].subject, "GPU-0");
+}
+
+// Making a context, compiling kernels and allocating memory draw little.
+TEST(Telemetry, PowerAndClocksAreThoseOfTheTimeUnderLoad) {
+  NvidiaFile file(Always(R"({"temperature":40,"power_watts":50,"sm_clock_mhz":300})"));
+  RecordingReporter reporter;
+  RealClock clock;
+  Telemetry telemetry(OneGpu(), reporter, clock, clock.Now());
+  clock.Sleep(absl::Milliseconds(700));
+  file.Write(Always(R"({"temperature":61,"power_watts":200,"sm_clock_mhz":1800})"));
+  {
+    const UnderLoad load(telemetry, 0);
+    clock.Sleep(absl::Milliseconds(1900));
+  }
+  file.Write(Always(R"({"temperature":50,"power_watts":70,"sm_clock_mhz":600})"));
+  clock.Sleep(absl::Milliseconds(700));
+  CheckResult result;
+  telemetry.Finish(result);
+  EXPECT_EQ(MetricOf(result, "power_mean_watts"), 200);
+  EXPECT_EQ(MetricOf(result, "power_median_watts"), 200);
+  EXPECT_EQ(MetricOf(result, "sm_clock_median_mhz"), 1800);
+  EXPECT_EQ(MetricOf(result, "temperature_max_celsius"), 61);
+}
+
+TEST(Telemetry, CheckThatNeverLoadedTellsNeitherPowerNorClocks) {
+  const NvidiaFile file(Always(R"({"temperature":61,"power_watts":200,"sm_clock_mhz":1800})"));
+  RecordingReporter reporter;
+  RealClock clock;
+  Telemetry telemetry(OneGpu(), reporter, clock, clock.Now());
+  clock.Sleep(absl::Milliseconds(600));
+  CheckResult result;
+  telemetry.Finish(result);
+  EXPECT_EQ(MetricOf(result, "power_mean_watts"), -1);
+  EXPECT_EQ(MetricOf(result, "sm_clock_median_mhz"), -1);
+  EXPECT_EQ(MetricOf(result, "temperature_max_celsius"), 61);
 }
 
 TEST(Telemetry, HardwareThatSlowsDownIsAFault) {

@@ -15,6 +15,11 @@ using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::_;
 
+struct FromTheFuture {
+  static constexpr char kName[] = "nvmlFromTheFuture";
+  using Entry = int (*)();
+};
+
 NvmlDevice First(const Nvml& nvml) { return NvmlDevice(nvml, nvml.DeviceAt(0).value()); }
 
 TEST(Nvml, TellsWhatAGpuIs) {
@@ -51,8 +56,7 @@ TEST(Nvml, FunctionThatTheLibraryLacksIsUnimplemented) {
   const NvidiaFile file(R"({"gpus":[{"idle":{"clock_reasons":64},"busy":{"clock_reasons":64}}]})");
   const auto nvml = Nvml::Load(FAKE_NVML);
   ASSERT_OK(nvml.status());
-  EXPECT_THAT((*nvml)->Call("nvmlFromTheFuture"),
-              StatusIs(absl::StatusCode::kUnimplemented, Said()));
+  EXPECT_THAT((*nvml)->Call<FromTheFuture>(), StatusIs(absl::StatusCode::kUnimplemented, Said()));
   // The fake has only the name from before driver 535.
   EXPECT_EQ(First(**nvml).ClockReasons().value(), nvml::kReasonHardwareThermal);
 }
@@ -63,6 +67,36 @@ TEST(Nvml, RetiredPagesAreCounted) {
   ASSERT_OK(nvml.status());
   EXPECT_EQ(First(**nvml).RetiredPages(nvml::kMultipleSingleBit).value(), 3u);
   EXPECT_EQ(First(**nvml).RetiredPages(nvml::kDoubleBit).value(), 2u);
+}
+
+TEST(Nvml, FabricIsToldByOlderDriversToo) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"h100","fabric_state":3,"fabric_status":999,
+      "fabric_health":1},{"preset":"h100","fabric_state":2,"answers":{"nvmlDeviceGetGpuFabricInfoV":13}}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  const auto info = First(**nvml).Fabric();
+  ASSERT_OK(info.status());
+  EXPECT_EQ(info->state, nvml::kFabricCompleted);
+  EXPECT_EQ(info->status, 999);
+  EXPECT_EQ(info->health_mask, 1u);
+  const auto older = NvmlDevice(**nvml, (*nvml)->DeviceAt(1).value()).Fabric();
+  ASSERT_OK(older.status());
+  EXPECT_EQ(older->state, nvml::kFabricInProgress);
+  EXPECT_EQ(older->health_mask, 0u);
+}
+
+TEST(Nvml, TemperaturesThatOnlySomeModelsHave) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"h100","least_margin":-2,
+      "idle":{"memory_temperature":48,"margin":50},"busy":{"memory_temperature":48,"margin":50}},{}]})");
+  const auto nvml = Nvml::Load(FAKE_NVML);
+  ASSERT_OK(nvml.status());
+  EXPECT_EQ(First(**nvml).MemoryTemperatureCelsius().value(), 48);
+  EXPECT_EQ(First(**nvml).MarginCelsius().value(), 50);
+  EXPECT_EQ(First(**nvml).LeastMarginCelsius().value(), -2);
+  const NvmlDevice other(**nvml, (*nvml)->DeviceAt(1).value());
+  EXPECT_THAT(other.MemoryTemperatureCelsius(), StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(other.MarginCelsius(), StatusIs(absl::StatusCode::kUnimplemented, _));
+  EXPECT_THAT(other.LeastMarginCelsius(), StatusIs(absl::StatusCode::kUnimplemented, _));
 }
 
 TEST(Nvml, LostGpuIsDataLoss) {
