@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
 
 #include "agent/facts/probe.h"
+#include "agent/facts/processor_topology.h"
+#include "common/base/status.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::agent {
 namespace {
-
-struct DestroyTopology {
-  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
 
 uint32_t Count(hwloc_topology_t topology, hwloc_obj_type_t type) {
   return static_cast<uint32_t>(std::max(0, hwloc_get_nbobjs_by_type(topology, type)));
@@ -24,12 +21,8 @@ uint32_t Count(hwloc_topology_t topology, hwloc_obj_type_t type) {
 void KeepHwlocSmall() { ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", /*overwrite=*/1); }
 
 absl::Status ProbeCpu(const ProbeContext& context, v1::Facts& facts) {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return absl::InternalError("hwloc_topology_init failed");
-  const std::unique_ptr<hwloc_topology, DestroyTopology> topology(raw);
-  // The machine, not the part that the agent's own cpuset leaves of it: slurmd counts so too.
-  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  if (hwloc_topology_load(raw) != 0) return absl::InternalError("hwloc cannot read the topology");
+  ASSIGN_OR_RETURN(const ProcessorTopology topology, LoadProcessorTopology());
+  hwloc_topology* const raw = topology.get();
 
   const uint32_t threads = std::max(1u, Count(raw, HWLOC_OBJ_PU));
   const uint32_t cores = std::max(1u, Count(raw, HWLOC_OBJ_CORE));

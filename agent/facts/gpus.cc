@@ -5,7 +5,9 @@
 #include "absl/strings/str_split.h"
 #include "agent/facts/nvml.h"
 #include "agent/facts/probe.h"
+#include "agent/facts/processor_topology.h"
 #include "agent/facts/slurm_gpu_type.h"
+#include "agent/facts/sysfs.h"
 #include "common/base/status.h"
 #include "muster/v1/facts.pb.h"
 
@@ -19,6 +21,23 @@ bool HasNvidiaGpu(const ProbeContext& context) {
   for (const v1::PciDeviceFacts& device : facts.pci_devices())
     if (device.vendor_id() == "10de" && absl::StartsWith(device.class_code(), "03")) return true;
   return false;
+}
+
+// What the topology does not tell stays unknown: jobs then run on any cores.
+void AddLocalCores(const ProbeContext& context, v1::Facts& facts) {
+  absl::StatusOr<ProcessorTopology> topology = absl::UnknownError("not loaded");
+  for (v1::GpuFacts& gpu : *facts.mutable_gpus()) {
+    const std::optional<std::string> cpus = ReadValue(
+        absl::StrCat(context.root, "/sys/bus/pci/devices/", gpu.pci_address(), "/local_cpulist"));
+    if (!cpus.has_value()) continue;
+    if (!topology.ok()) topology = LoadProcessorTopology();
+    if (!topology.ok()) return;
+    for (const CoreRange& cores : CoresOf(topology->get(), *cpus)) {
+      v1::CoreRange& range = *gpu.add_local_cores();
+      range.set_first(cores.first);
+      range.set_last(cores.last);
+    }
+  }
 }
 
 }  // namespace
@@ -44,6 +63,7 @@ absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts) {
     if (device.minor_number >= 0)
       gpu.set_device_path(absl::StrCat("/dev/nvidia", device.minor_number));
   }
+  AddLocalCores(context, facts);
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 // Operating system, kernel, boot and virtualization.
 #include <sys/utsname.h>
 
+#include <filesystem>
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -12,6 +13,7 @@
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
+#include "common/sys/newest_kernel.h"
 #include "common/sys/process/process.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/facts.pb.h"
@@ -62,6 +64,16 @@ std::string Virtualization(sys::ProcessRunner& processes) {
   return result.ok() ? std::string(absl::StripAsciiWhitespace(result->output)) : "";
 }
 
+std::string NextKernel(const std::string& root) {
+  return sys::NewestKernel(ListNames(root + "/boot"),
+                           [&](const std::string& release) -> absl::StatusOr<bool> {
+                             std::error_code ignored;
+                             return std::filesystem::exists(
+                                 absl::StrCat(root, "/lib/modules/", release), ignored);
+                           })
+      .value_or("");
+}
+
 }  // namespace
 
 absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts) {
@@ -87,6 +99,7 @@ absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts) {
   os.set_hostname(kernel.nodename);
   os.set_boot_id(ReadValue(context.root + "/proc/sys/kernel/random/boot_id").value_or(""));
   os.set_virtualization(Virtualization(*context.processes));
+  os.set_next_kernel(NextKernel(context.root));
   if (const int64_t boot = BootTime(context.root); boot != 0)
     os.mutable_booted_at()->set_seconds(boot);
   return absl::OkStatus();

@@ -1,4 +1,6 @@
 // The installed Slurm, as it describes itself.
+#include <filesystem>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -6,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "agent/facts/probe.h"
+#include "agent/facts/sysfs.h"
 #include "common/base/status.h"
 #include "common/sys/process/process.h"
 #include "muster/v1/facts.pb.h"
@@ -39,6 +42,34 @@ void TakeSlurmd(sys::ProcessRunner& processes, v1::SlurmFacts& slurm) {
   }
 }
 
+// Folders of libraries, below which Slurm has its plugins: EL's, and Debian's for an architecture.
+std::vector<std::string> LibraryFolders(const std::string& root) {
+  std::vector<std::string> folders = {root + "/usr/lib64", root + "/usr/lib"};
+  for (const std::string& name : ListNames(root + "/usr/lib"))
+    if (absl::EndsWith(name, "-linux-gnu"))
+      folders.push_back(absl::StrCat(root, "/usr/lib/", name));
+  return folders;
+}
+
+bool HasAny(const std::vector<std::string>& folders, std::initializer_list<const char*> names) {
+  for (const std::string& folder : folders)
+    for (const char* const name : names) {
+      std::error_code ignored;
+      if (std::filesystem::exists(absl::StrCat(folder, "/", name), ignored)) return true;
+    }
+  return false;
+}
+
+// slurmd's plugin is a package of its own on Debian, and missing from many builds. It opens the
+// driver's library by the name without a version, and finds no GPU where only the other exists.
+std::string GpuAutodetect(const std::string& root) {
+  const std::vector<std::string> folders = LibraryFolders(root);
+  return HasAny(folders, {"slurm/gpu_nvml.so", "slurm-wlm/gpu_nvml.so"}) &&
+                 HasAny(folders, {"libnvidia-ml.so"})
+             ? "nvml"
+             : "";
+}
+
 }  // namespace
 
 absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
@@ -52,6 +83,7 @@ absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
     if (words.size() >= 2) slurm.set_version(words[1]);
     if (absl::string_view(program) == "slurmd") {
       TakeSlurmd(*context.processes, slurm);
+      slurm.set_gpu_autodetect(GpuAutodetect(context.root));
       ASSIGN_OR_RETURN(const std::string line, Ask(*context.processes, {"slurmd", "-C"}));
       slurm.set_slurmd_c(line.substr(0, line.find('\n')));
     }

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "agent/resources/check_values.h"
 #include "common/base/status.h"
+#include "common/sys/newest_kernel.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {
@@ -39,16 +39,10 @@ absl::StatusOr<std::string> NewestKernel(sys::FileSystem& files) {
   const auto names = files.List("/boot");
   if (absl::IsNotFound(names.status())) return std::string();
   RETURN_IF_ERROR(names.status());
-  std::string newest;
-  for (absl::string_view name : *names) {
-    if (!absl::ConsumePrefix(&name, "vmlinuz-")) continue;
-    const std::string release(name);
-    // A kernel that dpkg has unpacked but not configured yet has no modules beside it.
+  return sys::NewestKernel(*names, [&](const std::string& release) -> absl::StatusOr<bool> {
     ASSIGN_OR_RETURN(const auto modules, files.Stat(absl::StrCat("/lib/modules/", release)));
-    if (!modules.has_value()) continue;
-    if (newest.empty() || ::strverscmp(release.c_str(), newest.c_str()) > 0) newest = release;
-  }
-  return newest;
+    return modules.has_value();
+  });
 }
 
 std::string RequiredBy(sys::FileSystem& files) {

@@ -42,6 +42,7 @@ constexpr FieldRule kFactsRules[] = {
     Text("OsFacts.virtualization", Letters::kWord, 64),
     Text("OsFacts.package_architecture", Letters::kWord, 64),
     Any("OsFacts.booted_at"),
+    Text("OsFacts.next_kernel", Letters::kWord, 128),
 
     Text("CpuFacts.model", Letters::kLine, kFactLineBytes),
     Number("CpuFacts.cpus", 1, kMost16),
@@ -87,11 +88,16 @@ constexpr FieldRule kFactsRules[] = {
     Text("GpuFacts.device_path", Letters::kDevice, 128),
     Text("GpuFacts.vbios_version", Letters::kWord, 64),
     Number("GpuFacts.power_limit_watts", 0, 1e6),
+    List(256, Any("GpuFacts.local_cores")),
+
+    Number("CoreRange.first", 0, kMost16),
+    Number("CoreRange.last", 0, kMost16),
 
     Text("SlurmFacts.version", Letters::kWord, 64),
     Text("SlurmFacts.slurmd_c", Letters::kLine, 4096),
     Number("SlurmFacts.slurmd_pid", 0, kMost32),
     Text("SlurmFacts.slurmd_invocation", Letters::kId, 64),
+    Text("SlurmFacts.gpu_autodetect", Letters::kWord, 32),
 
     Text("MountFacts.source", Letters::kLine, kPathBytes),
     Text("MountFacts.target", Letters::kLine, kPathBytes),

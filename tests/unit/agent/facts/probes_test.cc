@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/facts/probe.h"
 #include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_process_runner.h"
@@ -194,6 +195,44 @@ TEST_F(Probes, SlurmdWithItsProcessAndItsStart) {
   EXPECT_EQ(facts_.slurm().slurmd_c(), "NodeName=c001 CPUs=2");
   EXPECT_EQ(facts_.slurm().slurmd_pid(), 412u);
   EXPECT_EQ(facts_.slurm().slurmd_invocation(), "5f0c11ab9e1d4c6a");
+}
+
+// Without the name that the plugin opens, slurmd would report no GPU at all.
+TEST_F(Probes, SlurmdFindsGpusByItsPluginAndTheDriversLibrary) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  processes.On("slurmd", FakeProcessRunner::Prints("slurm-wlm 24.11.5\n"));
+  processes.On("systemctl show", FakeProcessRunner::Prints("MainPID=0\nInvocationID=\n"));
+  const auto autodetect = [&] {
+    EXPECT_OK(ProbeSlurm(context_, facts_));
+    return facts_.slurm().gpu_autodetect();
+  };
+  Write("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "");
+  EXPECT_EQ(autodetect(), "");
+  Write("/usr/lib/x86_64-linux-gnu/slurm-wlm/gpu_nvml.so", "");
+  EXPECT_EQ(autodetect(), "");
+  Write("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so", "");
+  EXPECT_EQ(autodetect(), "nvml");
+  std::filesystem::remove_all(root_ + "/usr/lib");
+  Write("/usr/lib64/slurm/gpu_nvml.so", "");
+  Write("/usr/lib64/libnvidia-ml.so", "");
+  EXPECT_EQ(autodetect(), "nvml");
+}
+
+// One that dpkg has not configured yet has no modules.
+TEST_F(Probes, TheNextKernelIsTheNewestWithModules) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  processes.On("systemd-detect-virt", FakeProcessRunner::Prints("none\n"));
+  Write("/etc/os-release", "ID=debian\n");
+  ASSERT_OK(ProbeOs(context_, facts_));
+  EXPECT_EQ(facts_.os().next_kernel(), "");
+  for (const char* release : {"6.1.0-9-amd64", "6.1.0-44-amd64", "6.12.0-1-amd64"})
+    Write(absl::StrCat("/boot/vmlinuz-", release), "");
+  for (const char* release : {"6.1.0-9-amd64", "6.1.0-44-amd64"})
+    Write(absl::StrCat("/lib/modules/", release, "/modules.dep"), "");
+  ASSERT_OK(ProbeOs(context_, facts_));
+  EXPECT_EQ(facts_.os().next_kernel(), "6.1.0-44-amd64");
 }
 
 TEST_F(Probes, SlurmdThatSystemdDoesNotRun) {

@@ -48,6 +48,7 @@ v1::Facts HonestFacts() {
   os.set_hostname("gpu-node_7.cluster.example.org");
   os.set_virtualization("systemd-nspawn");
   os.set_package_architecture("amd64");
+  os.set_next_kernel("6.1.0-41-amd64+rt1~bpo12");
   os.mutable_booted_at()->set_seconds(1'763'000'000);
   v1::CpuFacts& cpu = *facts.mutable_cpu();
   cpu.set_model("Intel® Xeon® Gold 6230 CPU @ 2.10GHz");
@@ -87,6 +88,7 @@ v1::Facts HonestFacts() {
   gpu.set_device_path("/dev/nvidia-caps/nvidia-cap12");
   gpu.set_vbios_version("96.00.74.00.01");
   gpu.set_power_limit_watts(1000.5);
+  gpu.add_local_cores()->set_last(15);
   facts.set_nvidia_driver_version("535.261.03");
   facts.mutable_slurm()->set_version("24.11.5-4+deb13u1");
   facts.mutable_slurm()->set_slurmd_c(
@@ -94,6 +96,7 @@ v1::Facts HonestFacts() {
       "RealMemory=192000 Gres=gpu:nvidia_geforce_rtx_2080_ti:4");
   facts.mutable_slurm()->set_slurmd_pid(4'194'304);
   facts.mutable_slurm()->set_slurmd_invocation("5f0c11ab9e1d4c6a8f3b2d7e6a905c14");
+  facts.mutable_slurm()->set_gpu_autodetect("nvml");
   v1::MountFacts& mount = *facts.add_mounts();
   mount.set_source("//nas/Group share (alt)$");
   mount.set_target("/var/lib/docker/überlay2/\"x\"/merged");
