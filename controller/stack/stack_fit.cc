@@ -32,10 +32,17 @@ void CheckSystem(const Stack& stack, const NodeState& node, std::vector<std::str
 }
 
 void CheckKernel(const Stack& stack, const NodeState& node, std::vector<std::string>& problems) {
-  if (node.kernel.empty() || stack.kernel.Contains(node.kernel)) return;
-  problems.push_back(
-      At(stack.kernel_place, absl::StrCat("the stack is for kernels ", stack.kernel.ToString(),
-                                          ", and the node runs ", node.kernel)));
+  const auto check = [&](const std::string& kernel, absl::string_view does,
+                         absl::string_view remedy) {
+    if (kernel.empty() || stack.kernel.Contains(kernel)) return;
+    problems.push_back(
+        At(stack.kernel_place, absl::StrCat("the stack is for kernels ", stack.kernel.ToString(),
+                                            ", and the node ", does, " ", kernel, remedy)));
+  };
+  check(node.kernel, "runs", "");
+  if (node.next_kernel != node.kernel) {
+    check(node.next_kernel, "will boot", " next: remove that kernel's packages");
+  }
 }
 
 // The generations of the node's GPUs with what says so: "2 GPUs 10de:1b06".
@@ -116,10 +123,13 @@ const std::vector<PinnedVariable>& PinnedVariables() {
       {"gpu_driver_branch", "driver", "branch"},
       {"gpu_driver_modules", "driver", "modules"},
       {"gpu_driver_version", "driver", "version"},
+      {"docker_version", "docker", "version"},
+      {"podman_version", "podman", "version"},
       {"container_toolkit_version", "container_toolkit", "version"},
       {"enroot_version", "enroot", "version"},
       {"pyxis_version", "pyxis", "version"},
       {"slurm_version", "slurm", "version"},
+      {"slurm_package_version", "slurm", "version"},
       {"beegfs_version", "beegfs", "version"},
   };
   return *kVariables;

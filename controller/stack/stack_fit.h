@@ -17,6 +17,7 @@ struct NodeState {
   std::string os_version;  // "12"
   // uname -r; of a container, which runs its host's kernel and builds no modules for it: unknown.
   std::string kernel;
+  std::string next_kernel;               // that the next boot starts; the same holds for it
   std::vector<std::string> gpu_devices;  // PCI device ids of NVIDIA's display controllers
   Word gpu_model;                        // the inventory's variable
 };

@@ -74,6 +74,7 @@ stack::NodeState StateOf(NodeScope& node) {
   // A container shows its host's kernel and devices.
   if (IsContainer(Member(os, "virtualization"))) return state;
   state.kernel = Member(os, "kernel");
+  state.next_kernel = Member(os, "next_kernel");
   const Value devices = PartOf(*facts, "pci_devices");
   if (!devices.is_array()) return state;
   for (const Value& device : devices) {

@@ -147,6 +147,13 @@ TEST(StackFit, KernelAndSystemAreAmongTheStacks) {
   EXPECT_THAT(check("", "", ""), IsEmpty());
   EXPECT_THAT(absl::StrJoin(check("debian", "13", "6.12.41+deb13-amd64"), "\n"), Said());
   EXPECT_THAT(check("rocky", "90", "6.1.1"), SizeIs(1));
+  // A kernel that was installed for the next boot.
+  const auto next = [&](const std::string& kernel) {
+    return CheckFit(stack, {"debian", "12", "6.1.0-37-amd64", kernel}, GpuModels());
+  };
+  EXPECT_THAT(next("6.1.0-40-amd64"), IsEmpty());
+  EXPECT_THAT(absl::StrJoin(next("6.12.9+bpo-amd64"), "\n"), Said());
+  EXPECT_THAT(CheckFit(stack, {"debian", "12", "6.12.9", "6.12.9"}, GpuModels()), SizeIs(1));
 }
 
 TEST(StackFit, VariablesMaySayLessButNothingElse) {

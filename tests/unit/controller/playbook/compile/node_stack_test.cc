@@ -153,6 +153,14 @@ TEST_F(NodeStackTest, AContainersKernelAndDevicesAreItsHosts) {
   EXPECT_EQ(Content(), "535.261.03");
 }
 
+TEST_F(NodeStackTest, TheNextKernelMustFitToo) {
+  SetVars("stack: old\n");
+  facts["c001"]["os"]["next_kernel"] = "6.1.0-40-amd64";
+  EXPECT_EQ(Content(), "535.261.03");
+  facts["c001"]["os"]["next_kernel"] = "6.12.9+bpo-amd64";
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
 // The controller compiles with facts as the store keeps them.
 TEST_F(NodeStackTest, FoldedFactsAreRead) {
   v1::Facts stored;
