@@ -97,7 +97,7 @@ int Refuse(absl::string_view message, absl::string_view see) {
 
 // CLI11 only says that a verb is missing, not which word is not a verb.
 std::string UnknownVerb(int argc, char** argv) {
-  std::vector<std::string> verbs = {"list", "metrics"};
+  std::vector<std::string> verbs = {"list", "metrics", "kernel-errors"};
   for (const CheckSpec* check : checks::Checks()) verbs.emplace_back(check->name);
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -125,6 +125,14 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
       ->check(CLI::Range(0, 1024));
   metrics->add_option("--out", line.metrics_file, "file to replace, instead of printing")
       ->type_name("FILE");
+  CLI::App* kernel_errors = app.add_subcommand(
+      "kernel-errors",
+      "print those lines of a kernel's log that report broken hardware; the log is read from "
+      "standard input, as dmesg prints it. Exit status: 0 there is none, 1 there are some");
+  kernel_errors
+      ->add_option("--since", line.since_seconds, "time from which lines count, after the boot")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
   for (const CheckSpec* check : checks::Checks()) AddCheck(app, *check, line);
   try {
     app.parse(argc, argv);
@@ -139,6 +147,7 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
     return false;
   }
   line.metrics = metrics->parsed();
+  line.kernel_errors = kernel_errors->parsed();
   absl::Status status = TakeSets(sets, line);
   if (status.ok()) status = CheckRanks(line);
   if (status.ok() && line.check != nullptr)

@@ -12,10 +12,12 @@ namespace muster::burnin {
 inline constexpr int kExitUsage = 64;  // EX_USAGE of sysexits.h
 
 struct CommandLine {
-  const checks::CheckSpec* check = nullptr;  // nullptr: `list`, or `metrics`
+  const checks::CheckSpec* check = nullptr;  // nullptr: `list`, `metrics` or `kernel-errors`
   bool metrics = false;
   std::string metrics_file;               // "": standard output
   std::optional<unsigned> expected_gpus;  // of metrics
+  bool kernel_errors = false;
+  double since_seconds = 0;  // of kernel-errors, since boot
   std::map<std::string, std::string> parameters;
   bool json = false;
   bool force = false;

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <string>
 
 #include "agent/burnin/gpu/metrics/metrics_text.h"
 #include "agent/burnin/input.h"
 #include "agent/burnin/json_lines.h"
+#include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/table_output.h"
 #include "agent/burnin/worker.h"
 #include "common/base/clock.h"
@@ -47,11 +49,19 @@ int PrintMetrics(const CommandLine& line) {
   return written.ok() ? 0 : 1;
 }
 
+int PrintKernelErrors(double since_seconds) {
+  KernelLogReader reader(since_seconds);
+  for (std::string line; std::getline(std::cin, line);) reader.Take(line);
+  for (const std::string& line : reader.findings().broken) std::printf("%s\n", line.c_str());
+  return reader.findings().broken_count == 0 ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
   CommandLine line;
   int exit_code = 0;
   if (!ParseCommandLine(argc, argv, line, exit_code)) return exit_code;
   if (line.metrics) return PrintMetrics(line);
+  if (line.kernel_errors) return PrintKernelErrors(line.since_seconds);
   if (line.check == nullptr) {
     std::fputs(CheckList().c_str(), stdout);
     return 0;

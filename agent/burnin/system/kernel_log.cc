@@ -159,7 +159,9 @@ std::optional<XidLine> ParseXid(absl::string_view line) {
 }
 
 void KernelLogReader::Take(absl::string_view line) {
-  if (!begins_at_.has_value()) begins_at_ = KernelTimeOf(line);
+  const std::optional<double> time = KernelTimeOf(line);
+  if (!begins_at_.has_value()) begins_at_ = time;
+  if (time.has_value() && *time < since_seconds_) return;
   if (const std::optional<XidLine> parsed = ParseXid(line)) {
     const int xid = parsed->xid;
     const auto row = std::find_if(std::begin(kXids), std::end(kXids), [xid](const XidRow& numbers) {

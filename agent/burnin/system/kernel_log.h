@@ -36,6 +36,9 @@ std::optional<double> KernelTimeOf(absl::string_view line);
 // Reads a log line by line, as dmesg and `journalctl -k -o short-monotonic` print it.
 class KernelLogReader {
  public:
+  // Lines of an earlier time, in seconds since boot, count for nothing.
+  explicit KernelLogReader(double since_seconds = 0) : since_seconds_(since_seconds) {}
+
   void Take(absl::string_view line);
 
   const KernelLogFindings& findings() const { return findings_; }
@@ -44,6 +47,7 @@ class KernelLogReader {
   const std::optional<double>& begins_at() const { return begins_at_; }
 
  private:
+  const double since_seconds_;
   KernelLogFindings findings_;
   std::optional<double> begins_at_;
 };

@@ -62,6 +62,15 @@ TEST(CommandLine, MetricsTakeAFileAndANumber) {
   EXPECT_FALSE(ParseWords({"list"}).line.metrics);
 }
 
+TEST(CommandLine, KernelErrorsTakeATime) {
+  const Parsed parsed = ParseWords({"kernel-errors", "--since", "1234.56"});
+  ASSERT_TRUE(parsed.ok) << parsed.errors;
+  EXPECT_TRUE(parsed.line.kernel_errors);
+  EXPECT_EQ(parsed.line.since_seconds, 1234.56);
+  EXPECT_EQ(ParseWords({"kernel-errors", "--since", "-1"}).exit_code, kExitUsage);
+  EXPECT_EQ(ParseWords({"kernel-errors", "--since", "noon"}).exit_code, kExitUsage);
+}
+
 TEST(CommandLine, HelpIsNoMistake) {
   const Parsed parsed = ParseWords({"gpu-inventory", "--help"});
   EXPECT_FALSE(parsed.ok);

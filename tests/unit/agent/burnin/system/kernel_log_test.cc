@@ -167,6 +167,21 @@ TEST(KernelLog, XidThatIsNotListedIsNeither) {
   EXPECT_THAT(found.unlisted_xids, ElementsAre(7, 999));
 }
 
+// What happened before a job began was not its doing.
+TEST(KernelLog, LinesOfBeforeDoNotCount) {
+  KernelLogReader reader(/*since_seconds=*/100);
+  reader.Take("[   12.000000] NVRM: Xid (PCI:0000:3b:00): 79, before");
+  reader.Take("[   99.999999] NVRM: Xid (PCI:0000:3b:00): 48, before");
+  reader.Take("[  100.000001] NVRM: Xid (PCI:0000:3b:00): 31, of a program");
+  reader.Take("[  100.500000] NVRM: Xid (PCI:0000:3b:00): 48, after");
+  reader.Take("NVRM: Xid (PCI:0000:3b:00): 79, at an unknown time");
+  EXPECT_THAT(reader.findings().broken,
+              ElementsAre("[  100.500000] NVRM: Xid (PCI:0000:3b:00): 48, after",
+                          "NVRM: Xid (PCI:0000:3b:00): 79, at an unknown time"));
+  EXPECT_EQ(reader.findings().application, 1u);
+  EXPECT_EQ(reader.begins_at(), 12);
+}
+
 TEST(KernelLog, LinesAreKeptInTheirOrder) {
   const KernelLogFindings found = ReadKernelLog(
       absl::StrCat(absl::StrJoin(kBroken, "\n"), "\n", absl::StrJoin(kCorrected, "\n"), "\n\n"));
