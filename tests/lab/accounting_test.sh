@@ -205,10 +205,10 @@ if submit bob --wrap true 2>/dev/null; then fail "a removed user submits"; fi
 apply playbooks/site.yaml --limit login1 --detailed-exitcode >"$work/apply.log"
 expect_applied 0 "nothing left to change"
 
-step "a script of the prolog fails: the node is drained by Slurm"
+step "a script of the prolog fails: the node is drained, and says why"
 on c002 sh -c 'printf "#!/bin/sh\necho the disk is full; exit 3\n" >/etc/slurm/prolog.d/20-disk; chmod 755 /etc/slurm/prolog.d/20-disk'
 job=$(submit ann -w c002 --wrap true)
-wait_for 40 "c002 is drained" is_reason c002 "rolog error"
+wait_for 40 "c002 is drained" is_reason c002 "muster-prolog: 20-disk: the disk is full"
 expect_contains "$(on c002 journalctl -t slurm-prolog --no-pager)" "the disk is full" "the journal"
 on login1 scancel "$job"
 on c002 rm /etc/slurm/prolog.d/20-disk

@@ -263,5 +263,49 @@ TEST_F(DriverTest, TheModelTellsTheGenerationWhereTheBusDoesNot) {
   EXPECT_THAT(Names("driver"), Contains("nvidia-open-kernel-dkms"));
 }
 
+// Boards with NVLink of the fifth generation have no NVSwitch on the PCI bus.
+TEST_F(DriverTest, FabricsOfTheFifthGenerationAreKnownByTheirGpus) {
+  const auto units = [&](const std::string& gpu, const std::string& virtualization) {
+    GiveNode("ubuntu", "24.04", {gpu, gpu});
+    facts_["c001"]["os"]["virtualization"] = virtualization;
+    UseNvidia("570", "570.172.08");
+    std::vector<std::string> units;
+    const NodePlan plan = Compile();
+    EXPECT_OK(plan.error);
+    if (plan.plan == nullptr) return units;
+    for (const v1::RolePlan& role : plan.plan->roles())
+      for (const v1::Step& step : role.steps())
+        if (step.has_unit() && step.skip_reason().empty()) units.push_back(step.unit().name());
+    return units;
+  };
+  for (const char* gpu : {"2901", "3182"})
+    EXPECT_THAT(units(gpu, "none"), Contains("nvidia-fabricmanager.service")) << gpu;
+  for (const char* gpu : {"2941", "31c2"})
+    EXPECT_THAT(units(gpu, "none"), Contains("nvidia-imex.service")) << gpu;
+  EXPECT_THAT(units("2901", "kvm"), Not(Contains("nvidia-fabricmanager.service")))
+      << "the host has the fabric";
+  EXPECT_THAT(units(kTuring, "none"), Not(Contains("nvidia-fabricmanager.service")));
+}
+
+TEST_F(DriverTest, NodesOfARackShareMemoryByImex) {
+  absl::StatusOr<Inventory> inventory = ParseInventory({{"c.yaml", R"(cluster: x
+racks: {r1: {nodes: "c[001-002],login1"}, r2: {nodes: c003}}
+nodes:
+  login1: {role: login, address: 10.0.0.100}
+  "c[001-003]": {role: compute, address: "10.0.0.[1-3]"}
+)"}});
+  ASSERT_OK(inventory);
+  inventory_ = *std::move(inventory);
+  GiveNode("ubuntu", "24.04", {"2941"});
+  facts_["c001"]["os"]["virtualization"] = "none";
+  UseNvidia("570", "570.172.08");
+  const auto list = [&] { return Step("nodes that share memory by IMEX").file().content(); };
+  EXPECT_EQ(list(), "10.0.0.1\n10.0.0.2\n");
+  options_.extra_vars["gpu_imex_nodes"] = {"c003", "c001"};
+  EXPECT_EQ(list(), "10.0.0.1\n10.0.0.3\n");
+  options_.extra_vars["gpu_imex_nodes"] = {"c003"};
+  EXPECT_THAT(Compile().error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
 }  // namespace
 }  // namespace muster::controller

@@ -149,6 +149,85 @@ TEST_F(SlurmRolesTest, JobsHaveATmpOfTheirOwn) {
               HasSubstr("\nDirs=/tmp,/var/tmp,/dev/shm\n"));
 }
 
+constexpr char kGpus[] = "/etc/slurm/gres.conf";
+
+TEST_F(SlurmRolesTest, SlurmdAsksTheDriverForGpusWhereItCan) {
+  const auto gres = [&] { return Steps("slurm_controller")["login1"]["gres.conf"].file(); };
+  EXPECT_EQ(gres().path(), kGpus);
+  EXPECT_THAT(gres().content(),
+              HasSubstr("\nNodeName=c[001-002] Name=gpu Type=rtx_2080_ti File=/dev/nvidia1\n"));
+  facts_["c002"]["slurm"]["gpu_autodetect"] = "nvml";
+  facts_["c001"]["gpus"][0]["local_cores"] = {{{"first", 0}, {"last", 7}}};
+  facts_["c001"]["gpus"][1]["local_cores"] = {{{"first", 8}, {"last", 8}},
+                                              {{"first", 10}, {"last", 15}}};
+  EXPECT_THAT(
+      gres().content(),
+      AllOf(HasSubstr("\nNodeName=c001 Name=gpu Type=rtx_2080_ti File=/dev/nvidia0 Cores=0-7\n"),
+            HasSubstr(" File=/dev/nvidia1 Cores=8,10-15\n"),
+            HasSubstr("\nNodeName=c002 AutoDetect=nvml\n")));
+  // slurm.conf counts them either way.
+  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
+              ContainsRegex("\nNodeName=c\\[001-002\\] [^\n]* Gres=gpu:rtx_2080_ti:2 State="));
+  options_.extra_vars["slurm_gres_autodetect"] = "none";
+  EXPECT_THAT(gres().content(), Not(HasSubstr("AutoDetect")));
+}
+
+TEST_F(SlurmRolesTest, InstancesOfMigAreGpusOfTheirOwn) {
+  UseInventory(absl::StrCat(kTwoLoginNodes, R"(groups:
+  some:
+    nodes: c002
+    vars:
+      gpu_settings:
+        models: {rtx_2080_ti: {mig: {"1g.10gb": 2, "1g.10gb+me": 1, "2g.20gb": 2}}}
+        gpus: {"1": {mig: false}}
+)"));
+  facts_["c002"]["gpus"][1]["index"] = 1;
+  const auto conf = [&](const char* step) {
+    return Steps("slurm_controller")["login1"][step].file().content();
+  };
+  EXPECT_THAT(conf("slurm.conf"),
+              ContainsRegex("\nNodeName=c002 [^\n]* "
+                            "Gres=gpu:1g.10gb:3,gpu:2g.20gb:2,gpu:rtx_2080_ti:1 State="));
+  EXPECT_THAT(conf("gres.conf"),
+              AllOf(HasSubstr("\nNodeName=c002 AutoDetect=nvml\n"),
+                    HasSubstr("\nNodeName=c001 Name=gpu Type=rtx_2080_ti File=/dev/nvidia0\n")));
+  // A slurmd that cannot ask would have none of them.
+  absl::Status error;
+  facts_["c002"]["slurm"]["slurmd_c"] = "NodeName=c002 CPUs=2";
+  Compile(&error);
+  EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  facts_["c002"]["slurm"]["gpu_autodetect"] = "nvml";
+  error = absl::OkStatus();
+  Compile(&error);
+  EXPECT_OK(error);
+}
+
+// 21.08 mounts the first version's hierarchies; 23.11 no longer knows the word for it.
+TEST_F(SlurmRolesTest, ControlGroupsAreConfiguredForSlurmsVersion) {
+  const auto conf = [&] {
+    return Steps("slurm_controller")["login1"]["cgroup.conf"].file().content();
+  };
+  EXPECT_THAT(conf(), AllOf(HasSubstr("\nCgroupPlugin=autodetect\nConstrainCores=yes\n"),
+                            Not(HasSubstr("Automount"))));
+  options_.extra_vars["slurm_version"] = "21.08";
+  EXPECT_THAT(conf(), AllOf(HasSubstr("\nCgroupAutomount=yes\nConstrainCores=yes\n"),
+                            Not(HasSubstr("CgroupPlugin"))));
+}
+
+TEST_F(SlurmRolesTest, PyxisLeavesTheLineThatItHasWritten) {
+  options_.extra_vars["slurm_plugins"] = {"pyxis"};
+  auto on = Steps("pyxis");
+  EXPECT_EQ(on["login1"]["record of the line"].file().path(), "/etc/muster-node/pyxis");
+  EXPECT_EQ(on["login1"].count("no pyxis in plugstack.conf"), 0u);
+  EXPECT_EQ(on["c001"].count("record of the line"), 0u) << "workers get the file from slurmctld";
+  options_.extra_vars.clear();
+  auto off = Steps("pyxis");
+  EXPECT_EQ(off["login1"].size(), 1u);
+  EXPECT_THAT(off["login1"]["no pyxis in plugstack.conf"].command().unless(),
+              ElementsAre("test", "!", "-e", "/etc/muster-node/pyxis"));
+  EXPECT_EQ(off.count("c001"), 0u);
+}
+
 TEST_F(SlurmRolesTest, ABackupOfSlurmctldIsSetUpAsThePrimaryIs) {
   options_.extra_vars = nlohmann::ordered_json::parse(R"({
       "slurm_backup_controllers": "login2", "slurm_state_directory": "/state/slurmctld",
@@ -191,14 +270,16 @@ TEST_F(SlurmRolesTest, OnlyABackupOfSlurmctldIsRestartedAtEveryChange) {
 }
 
 TEST_F(SlurmRolesTest, BeeondIsForWorkersWithAPathAndForJobsThatAsk) {
-  EXPECT_TRUE(Steps("beeond").empty());
+  for (const auto& [node, of_node] : Steps("beeond"))
+    EXPECT_EQ(of_node.size(), 2u) << node << ": what an earlier one has left";
   EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
               Not(HasSubstr("Feature=")));
   UseInventory(absl::StrCat(kTwoLoginNodes,
                             "groups: {some: {nodes: c002, vars: {beeond_path: /scratch}}}\n"
                             "vars: {slurm_prolog: true}\n"));
   auto steps = Steps("beeond");
-  EXPECT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps["c001"].count("no BeeOND"), 1u);
+  EXPECT_EQ(steps["c002"].count("no BeeOND"), 0u);
   EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
               ContainsRegex("\nNodeName=c001 [^\n]* Gres=gpu:rtx_2080_ti:2 State=UNKNOWN\n"
                             "NodeName=c002 [^\n]* Gres=gpu:rtx_2080_ti:2 Feature=beeond State="));
