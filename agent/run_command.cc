@@ -10,6 +10,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "agent/command/command_run.h"
+#include "agent/command/command_supervisor.h"
 #include "agent/commands.h"
 #include "agent/constants.h"
 #include "agent/engine/engine.h"
@@ -174,7 +176,15 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       [&mailbox] { mailbox.Wake(); }, clock);
   auto& session =
       *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files, engine, journal,
-                   mailbox, reboots, checks, slurm, facts, channel, clock);
+  auto& command_runner = *new CommandRunner(files, processes, units);
+  if (const absl::Status ended = command_runner.EndLeftovers(); !ended.ok())
+    LogError(absl::StrCat("ending what commands of an earlier agent left: ", ended.message()));
+  auto& commands = *new CommandSupervisor(
+      [&command_runner](const v1::StartCommand& command, sys::ProcessControl& control) {
+        return command_runner.Run(command, control);
+      },
+      [&mailbox] { mailbox.Wake(); });
+                   mailbox, reboots, checks, slurm, commands, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));
@@ -190,6 +200,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   checks.Shutdown("the agent was stopped");
   const absl::Time deadline = clock.Now() + kStopPatience;
   while (healthy && !engine.has_ended() && clock.Now() < deadline) {
+  commands.Shutdown();
     clock.Sleep(absl::Milliseconds(50));
   }
   // The session stops last: it still sends the reports of the last steps.

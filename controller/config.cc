@@ -34,6 +34,7 @@ constexpr Key kKeys[] = {
     {"slurm_gate", &Config::slurm_gate, false, false, {"on", "off"}},
     {"operator_bundles", &Config::operator_bundles, false, false, {"approved", "any"}},
     {"secret_readers", &Config::secret_readers, false, false, {"named", "any"}},
+    {"exec", &Config::exec, false, false, {"on", "off"}},
 };
 
 bool IsAddress(absl::string_view text) {

@@ -26,6 +26,8 @@ struct Config {
   std::string operator_bundles = "approved";
   // "named": a secret can be read by the roles that it names. "any": by every role.
   std::string secret_readers = "named";
+  // "on": administrators run programs on nodes by `muster exec`. "off": nobody does.
+  std::string exec = "off";
 };
 
 // "host" of "host:port"; "[::1]" of "[::1]:7443".

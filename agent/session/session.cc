@@ -7,6 +7,7 @@
 
 #include "absl/random/distributions.h"
 #include "absl/strings/str_cat.h"
+#include "agent/command/command_supervisor.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
 #include "agent/slurm/slurm_requests.h"
@@ -39,8 +40,8 @@ constexpr size_t kMaxTogetherBytes = 256 << 10;
 
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
                  Journal& journal, Mailbox& mailbox, PermitRequests& reboots,
-                 CheckSupervisor& checks, SlurmRequests& slurm, FactsSource& facts,
-                 CurrentChannel& channel, Clock& clock)
+                 CheckSupervisor& checks, SlurmRequests& slurm, CommandSupervisor& commands,
+                 FactsSource& facts, CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
@@ -50,6 +51,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       reboots_(reboots),
       checks_(checks),
       slurm_(slurm),
+      commands_(commands),
       facts_(facts),
       channel_(channel),
       clock_(clock),
@@ -168,6 +170,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
     }
   }
   ending.status = stream.Finish();
+  commands_.OnDisconnected();
   if (!local_end.ok()) ending.status = local_end;
   if (ending.status.ok()) ending.status = absl::UnavailableError("the controller ended the stream");
   return ending;
@@ -193,6 +196,7 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
     stream.Send(std::move(message));
   }
   for (v1::AgentMessage& message : slurm_.TakeDue()) stream.Send(std::move(message));
+  for (v1::AgentMessage& message : commands_.TakeDue()) stream.Send(std::move(message));
   if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
     v1::AgentMessage message;
     *message.mutable_progress() = *std::move(mail.progress);
@@ -296,6 +300,13 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     case v1::ControllerMessage::kSlurmRequest:
       slurm_.Start(std::move(*message.mutable_slurm_request()));
+      break;
+    case v1::ControllerMessage::kStartCommand:
+      mailbox_.OnNote(absl::StrCat("command ", message.start_command().command_id(), " starts"));
+      commands_.Start(message.start_command());
+      break;
+    case v1::ControllerMessage::kStopCommand:
+      commands_.Stop(message.stop_command());
       break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(

@@ -29,6 +29,7 @@ class FileSystem;
 namespace muster::agent {
 
 class CheckSupervisor;
+class CommandSupervisor;
 class ControllerStream;
 class PermitRequests;
 class SlurmRequests;
@@ -53,7 +54,7 @@ class Session {
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
           Mailbox& mailbox, PermitRequests& reboots, CheckSupervisor& checks, SlurmRequests& slurm,
-          FactsSource& facts, CurrentChannel& channel, Clock& clock);
+          CommandSupervisor& commands, FactsSource& facts, CurrentChannel& channel, Clock& clock);
   // The destructor waits for the facts that are being gathered.
 
   // Returns when the mailbox was told to stop.
@@ -95,6 +96,7 @@ class Session {
   PermitRequests& reboots_;
   CheckSupervisor& checks_;
   SlurmRequests& slurm_;
+  CommandSupervisor& commands_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

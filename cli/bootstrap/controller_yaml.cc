@@ -45,6 +45,10 @@ operator_bundles: approved
 # "named": only the roles that a secret names (`muster secret roles`) may read it.
 # "any": every role may read every secret.
 secret_readers: named
+
+# "on": administrators run programs on nodes as root (`muster exec`). "off": nobody does, and every
+# change of a node comes from a playbook.
+exec: "off"
 )";
 
 }  // namespace

@@ -105,6 +105,12 @@ constexpr FieldRule kNodeRules[] = {
     Text("SlurmJobInfo.id", Letters::kLine, 128),
     Text("SlurmJobInfo.user", Letters::kLine, 256),
     Text("SlurmJobInfo.name", Letters::kLine, 256),
+
+    Text("CommandResult.command_id", Letters::kId, kIdBytes),
+    Number("CommandEnd.exit_status", 0, 255),
+    Number("CommandEnd.signal", 0, 64),
+    Text("CommandEnd.message", Letters::kLine, kLineBytes),
+    Text("CommandEnd.output", Letters::kText, kOutputBytes),
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
   facts_awaited_ += message.has_gather_facts();
   receipts_awaited_ += message.has_plan();
   slurm_answers_awaited_ += message.has_slurm_request();
+  command_results_awaited_ += message.has_start_command();
   queue_.emplace_back(&slice, 1);
   queued_bytes_ += bytes;
   if (queue_.size() == 1) {
@@ -170,6 +171,11 @@ absl::Status AgentSession::TakeCredit() {
     if (slurm_answers_awaited_ == 0)
       return absl::InvalidArgumentError("an answer about Slurm that was not requested");
     --slurm_answers_awaited_;
+  }
+  if (incoming_.has_command_result()) {
+    if (command_results_awaited_ == 0)
+      return absl::InvalidArgumentError("the result of a command that was not sent");
+    --command_results_awaited_;
   }
   return absl::OkStatus();
 }

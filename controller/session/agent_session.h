@@ -123,6 +123,7 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   uint32_t facts_awaited_ ABSL_GUARDED_BY(mutex_) = 1;
   uint32_t receipts_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t slurm_answers_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t command_results_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<AgentSession> self_;  // held while gRPC uses the object
   OpenCalls::Entry open_call_;
 };

@@ -11,6 +11,7 @@
 namespace muster::v1 {
 class CheckReport;
 class CheckUpdate;
+class CommandResult;
 class ControllerMessage;
 class FactsReport;
 class Hello;
@@ -44,6 +45,8 @@ class AgentSessionListener {
   virtual void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) {}
   // The answer to a SlurmRequest that was sent to the node in this session.
   virtual void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) {}
+  // The answer to a StartCommand that was sent to the node in this session.
+  virtual void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) {}
   // The node broke the protocol or sent more than its share, and is cut off.
   virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };

@@ -49,6 +49,10 @@ void ListenerFanout::OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmA
   for (AgentSessionListener* listener : listeners_) listener->OnSlurmAnswer(node_uuid, answer);
 }
 
+void ListenerFanout::OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) {
+  for (AgentSessionListener* listener : listeners_) listener->OnCommandResult(node_uuid, result);
+}
+
 void ListenerFanout::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
   for (AgentSessionListener* listener : listeners_) listener->OnMisbehaved(node_uuid, why);
 }

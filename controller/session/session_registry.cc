@@ -273,6 +273,8 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnCheckReport(uuid, message.check_report());
     case v1::AgentMessage::kSlurmAnswer:
       return listener_.OnSlurmAnswer(uuid, message.slurm_answer());
+    case v1::AgentMessage::kCommandResult:
+      return listener_.OnCommandResult(uuid, message.command_result());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message, which we do not know

@@ -117,7 +117,9 @@ Front::Front(const Config& config, Core& core, Work& work)
                  ASSIGN_OR_RETURN(InventoryVersion latest, core.inventory.Latest());
                  return std::move(latest.inventory);
                }),
-      stacks(*core.resources.store, core.inventory) {}
+      stacks(*core.resources.store, core.inventory),
+      commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
+               config.exec == "on") {}
 
 Front::~Front() = default;
 
@@ -134,7 +136,7 @@ absl::Status Front::Listen(const Config& config) {
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
            &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
-           &explanations, &users, &authority, &validations, &hardware, &stacks}) {
+           &explanations, &users, &authority, &validations, &hardware, &stacks, &commands}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

@@ -9,6 +9,7 @@
 #include "controller/http/package_server.h"
 #include "controller/service/artifact_service.h"
 #include "controller/service/authority_service.h"
+#include "controller/service/command_service.h"
 #include "controller/service/enrollment_service.h"
 #include "controller/service/event_service.h"
 #include "controller/service/explain_service.h"
@@ -65,6 +66,7 @@ struct Front {
   ValidationService validations;
   HardwareService hardware;
   StackService stacks;
+  CommandService commands;
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;
   int port = 0;

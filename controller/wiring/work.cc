@@ -48,12 +48,14 @@ Work::Work(const Config& config, Core& core)
       rollouts(ForRollouts(config)),
       policies(ForRollouts(config), rollouts),
       rotations(ForRuns(config), *core.resources.secrets),
+      commands(*core.resources.store, core.registry, core.clock, LogWarning),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
   core.listeners.Attach(slurm);
   core.listeners.Attach(runs);
   core.listeners.Attach(validations);
+  core.listeners.Attach(commands);
 }
 
 absl::Status Work::Start() {
@@ -66,6 +68,7 @@ absl::Status Work::Start() {
   follow_ups.Start();
   rollouts.Start();
   policies.Start();
+  commands.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
   housekeeper.Start();
   return absl::OkStatus();
@@ -73,6 +76,7 @@ absl::Status Work::Start() {
 
 void Work::EndStreams() {
   slurm.Stop();
+  commands.Stop();
   runs.EndWatches();
   validations.EndWatches();
   rollouts.EndWatches();

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
+#include "controller/command/node_commands.h"
 #include "controller/gate/service_gate.h"
 #include "controller/housekeeper.h"
 #include "controller/rollout/rollout_manager.h"
@@ -64,6 +65,7 @@ struct Work {
   rollout::RolloutManager rollouts;
   rollout::UpdatePolicies policies;
   SecretRotations rotations;
+  NodeCommands commands;
   Housekeeper housekeeper;
 };
 

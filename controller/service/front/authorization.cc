@@ -23,6 +23,9 @@ constexpr AuthorizationRow kTable[] = {
 
     {"/muster.v1.AuthorityService/GetAuthority", Audience::kAdmins, "ca status"},
 
+    // Root on every node at once, past all approved playbooks.
+    {"/muster.v1.CommandService/RunCommand", Audience::kAdmins, "exec"},
+
     {"/muster.v1.EnrollmentService/Enroll", Audience::kStrangers, ""},
     {"/muster.v1.EnrollmentService/GetEnrollment", Audience::kStrangers, ""},
 

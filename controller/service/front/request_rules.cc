@@ -7,10 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/command_limits.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/enrollment/enrollment.h"
+#include "muster/v1/command.pb.h"
 #include "muster/v1/enrollment.pb.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
@@ -76,6 +78,31 @@ absl::Status Validate(const v1::CreateRolloutRequest& request) {
   if (request.bundle_sha256().empty())
     return absl::InvalidArgumentError("no bundle specified; upload the site first");
   return absl::OkStatus();
+}
+
+absl::Status Validate(const v1::RunCommandRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  if (request.argv().empty() || request.argv(0).empty())
+    return absl::InvalidArgumentError(
+        "argv: specify a program, e.g. `muster exec NODES -- uptime`");
+  size_t bytes = 0;
+  for (const std::string& argument : request.argv()) {
+    bytes += argument.size();
+    if (argument.find('\0') != std::string::npos)
+      return absl::InvalidArgumentError("argv: an argument contains a NUL");
+  }
+  if (request.argv_size() > kMaxCommandArguments || bytes > kMaxCommandBytes)
+    return absl::InvalidArgumentError(absl::StrCat("argv: ", request.argv_size(), " arguments of ",
+                                                   bytes, " bytes; at most ", kMaxCommandArguments,
+                                                   " of ", kMaxCommandBytes,
+                                                   ": distribute a longer script by a playbook"));
+  if (request.at_once() > kMaxCommandsAtOnce)
+    return absl::InvalidArgumentError(
+        absl::StrCat("at_once: at most ", kMaxCommandsAtOnce, " nodes"));
+  if (!request.has_time_limit()) return absl::OkStatus();
+  const absl::Duration limit = ToDuration(request.time_limit());
+  if (limit >= absl::Seconds(1) && limit <= kLongestCommand) return absl::OkStatus();
+  return absl::InvalidArgumentError("time_limit: from 1s to 1h");
 }
 
 absl::Status Validate(const v1::DrainNodesRequest& request) {

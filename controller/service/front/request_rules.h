@@ -19,6 +19,7 @@ class DrainNodesRequest;
 class InventoryFile;
 class RemoveNodeRequest;
 class ResumeNodesRequest;
+class RunCommandRequest;
 }  // namespace muster::v1
 
 namespace muster::controller {
@@ -42,5 +43,6 @@ absl::Status Validate(const v1::CreateRolloutRequest& request);
 absl::Status Validate(const v1::DrainNodesRequest& request);
 absl::Status Validate(const v1::RemoveNodeRequest& request);
 absl::Status Validate(const v1::ResumeNodesRequest& request);
+absl::Status Validate(const v1::RunCommandRequest& request);
 
 }  // namespace muster::controller

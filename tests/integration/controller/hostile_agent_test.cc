@@ -209,6 +209,25 @@ TEST_F(HostileAgentTest, AnswersAboutSlurmBeyondMeasureCutOff) {
   }
 }
 
+TEST_F(HostileAgentTest, ResultsOfCommandsThatNobodySentCutOff) {
+  const auto agent = Connected();
+  v1::ControllerMessage start;
+  start.mutable_start_command()->set_command_id("x-1");
+  ASSERT_OK(registry_->Send(machine_.node_uuid, start));
+  v1::ControllerMessage got;
+  ASSERT_TRUE(agent->stream->Read(&got));
+  v1::AgentMessage result;
+  result.mutable_command_result()->set_command_id("x-1");
+  result.mutable_command_result()->mutable_end()->set_output("\x1b[31mred\x1b[0m\n");
+  agent->stream->Write(result);
+  EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "command x-1: red\n"));
+  agent->stream->Write(result);
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "the result of a command that was not sent");
+  EXPECT_EQ(CutOffs("c001"), 1);
+}
+
 // 2 MiB of them took the controller to 1.65 GB at the next compile.
 TEST_F(HostileAgentTest, FactsOfEmptyElementsCutOff) {
   v1::AgentMessage message;

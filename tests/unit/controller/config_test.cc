@@ -24,16 +24,18 @@ TEST(Config, LeastIsAClusterAndAnAddress) {
   EXPECT_EQ(config.state_directory, "/var/lib/muster-controller");
   EXPECT_EQ(config.operator_bundles, "approved");
   EXPECT_EQ(config.secret_readers, "named");
+  EXPECT_EQ(config.exec, "off");
 }
 
 TEST(Config, ReadsEachKey) {
   const Config config =
-      ParseConfig("controller.yaml", std::string(kLeast) +
-                                         "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
-                                         "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
-                                         "pki_directory: /p\nstate_directory: /s\n"
-                                         "package_directory: /d\nslurm_gate: \"on\"\n"
-                                         "operator_bundles: any\nsecret_readers: any\n")
+      ParseConfig("controller.yaml",
+                  std::string(kLeast) +
+                      "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
+                      "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
+                      "pki_directory: /p\nstate_directory: /s\n"
+                      "package_directory: /d\nslurm_gate: \"on\"\n"
+                      "operator_bundles: any\nsecret_readers: any\nexec: \"on\"\n")
           .value();
   EXPECT_EQ(config.enrollment_address, "[::1]:1");
   EXPECT_EQ(HostOf(config.enrollment_address), "[::1]");
@@ -46,6 +48,7 @@ TEST(Config, ReadsEachKey) {
   EXPECT_EQ(config.slurm_gate, "on");
   EXPECT_EQ(config.operator_bundles, "any");
   EXPECT_EQ(config.secret_readers, "any");
+  EXPECT_EQ(config.exec, "on");
 }
 
 TEST(Config, ErrorsNameThePlace) {
@@ -57,7 +60,7 @@ TEST(Config, ErrorsNameThePlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "slurm_gate: maybe\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
-  for (const char* key : {"operator_bundles", "secret_readers"}) {
+  for (const char* key : {"operator_bundles", "secret_readers", "exec"}) {
     EXPECT_THAT(ParseConfig("controller.yaml", absl::StrCat(kLeast, key, ": none\n")),
                 StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(key))));
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "agent/command/command_supervisor.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
 #include "agent/slurm/slurm_requests.h"
@@ -112,8 +113,17 @@ class SessionTest : public ::testing::Test {
           return answer;
         },
         [this] { mailbox_->Wake(); }, clock_);
+    commands_ = std::make_unique<CommandSupervisor>(
+        [](const v1::StartCommand& command, sys::ProcessControl&) {
+          v1::CommandEnd end;
+          end.set_outcome(v1::COMMAND_OUTCOME_EXITED);
+          end.set_output(command.argv(0));
+          return end;
+        },
+        [this] { mailbox_->Wake(); });
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
-                                         *reboots_, *checks_, *slurm_, facts_, channel_, clock_);
+                                         *reboots_, *checks_, *slurm_, *commands_, facts_, channel_,
+                                         clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -123,6 +133,7 @@ class SessionTest : public ::testing::Test {
     session_.reset();
     if (!slurm_may_answer_.HasBeenNotified()) slurm_may_answer_.Notify();
     slurm_.reset();
+    commands_.reset();
     checks_.reset();
     engine_.reset();
     journal_.reset();
@@ -179,6 +190,7 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<CheckSupervisor> checks_;
   absl::Notification slurm_may_answer_;
   std::unique_ptr<SlurmRequests> slurm_;
+  std::unique_ptr<CommandSupervisor> commands_;
   std::unique_ptr<Session> session_;
   std::thread thread_;
 };
@@ -424,6 +436,22 @@ TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
                                 "c001`"));
   Join(-absl::Hours(1), absl::Hours(23));
   EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
+}
+
+TEST_F(SessionTest, RunsACommandAndSendsItsResult) {
+  Start();
+  v1::ControllerMessage message;
+  message.mutable_start_command()->set_command_id("x-1");
+  message.mutable_start_command()->add_argv("uptime");
+  controller_.Send(message);
+  EXPECT_TRUE(controller_.Await([](auto& c) {
+    for (const v1::AgentMessage& m : c.received) {
+      if (m.command_result().command_id() == "x-1") {
+        return m.command_result().end().output() == "uptime";
+      }
+    }
+    return false;
+  }));
 }
 
 TEST_F(SessionTest, ASlowSlurmHoldsNothingUp) {
