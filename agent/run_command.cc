@@ -153,16 +153,18 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
                                        clock,
                                        *new BlkidBlockDevices,
                                        UpgradePlace{.paths = paths}};
+  auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& reboots = *new PermitRequests(boot_id, files, accounts, mailbox, clock);
   auto& engine = *new Engine(
       {.node_uuid = identity.node_uuid,
-       .reboots = {.boot_id = boot_id, .gate = &reboots},
+       .reboots = {.boot_id = boot_id,
+                   .gate = &reboots,
+                   .look = [&gatherer] { return gatherer.Gather(); }},
        .on_plans = [&transfers](Transfers::Plans plans) { transfers.SetPlans(std::move(plans)); }},
       [&context](const v1::Step& step, bool want_diff) {
         return MakeResource(step, context, want_diff);
       },
       journal, clock, mailbox);
-  auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& facts = *new GathererSource(gatherer);
   auto& checks = *new CheckSupervisor({.boot_id = boot_id,
                                        .active_plan = [&engine] { return engine.active_plan_id(); },
@@ -174,8 +176,6 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& slurm = *new SlurmRequests(
       [&slurm_commands](const v1::SlurmRequest& request) { return slurm_commands.Answer(request); },
       [&mailbox] { mailbox.Wake(); }, clock);
-  auto& session =
-      *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files, engine, journal,
   auto& command_runner = *new CommandRunner(files, processes, units);
   if (const absl::Status ended = command_runner.EndLeftovers(); !ended.ok())
     LogError(absl::StrCat("ending what commands of an earlier agent left: ", ended.message()));
@@ -184,6 +184,8 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
         return command_runner.Run(command, control);
       },
       [&mailbox] { mailbox.Wake(); });
+  auto& session =
+      *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files, engine, journal,
                    mailbox, reboots, checks, slurm, commands, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
@@ -198,9 +200,9 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   engine.Stop();
   transfers.Stop();
   checks.Shutdown("the agent was stopped");
+  commands.Shutdown();
   const absl::Time deadline = clock.Now() + kStopPatience;
   while (healthy && !engine.has_ended() && clock.Now() < deadline) {
-  commands.Shutdown();
     clock.Sleep(absl::Milliseconds(50));
   }
   // The session stops last: it still sends the reports of the last steps.

@@ -4,12 +4,15 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/engine/boot_inventory.h"
 #include "agent/engine/reboot_gate.h"
 #include "agent/engine/step_report.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/utf8.h"
 #include "muster/v1/agent_session.pb.h"
+#include "muster/v1/facts.pb.h"
 
 namespace muster::agent {
 namespace {
@@ -45,6 +48,26 @@ absl::Status CheckPermit(const v1::RebootPermit& permit, absl::string_view node_
       "); is the clock right (`chronyc tracking`)?"));
 }
 
+std::optional<absl::Status> AwaitInventory(PlanContext& context, const v1::RebootArmed& armed,
+                                           ApplyObserver& observer) {
+  const RebootOptions& reboots = context.reboots();
+  if (!reboots.look) return absl::OkStatus();
+  const absl::Time patience = context.clock().Now() + reboots.return_patience;
+  while (true) {
+    const std::vector<std::string> missing = MissingSince(armed, reboots.look());
+    if (missing.empty()) return absl::OkStatus();
+    const std::string list = ValidUtf8(absl::StrJoin(missing, ", "), kMaxReasonBytes);
+    if (context.stopping()) return std::nullopt;
+    if (context.clock().Now() >= patience) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the node is back from its reboot, but lacks what it had before: ", list,
+          "; it must not take jobs like this: see `dmesg` and `systemctl --failed` on the node"));
+    }
+    observer.OnActivity(absl::StrCat("waiting for what the node had before: ", list), std::nullopt);
+    context.clock().Sleep(reboots.return_pause);
+  }
+}
+
 absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& role,
                                      const v1::Step& step, Resource& resource,
                                      const std::string& reason, ApplyObserver& observer) {
@@ -56,6 +79,11 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
   if (!context.barrier().BeginReboot()) return RebootEnd();
   const absl::Cleanup end = [&context] { context.barrier().EndReboot(); };
 
+  v1::RebootArmed armed;
+  if (context.reboots().look) {
+    show("noting what has to be there after the reboot");
+    NoteInventory(context.reboots().look(), armed);
+  }
   show("asking the controller for a permit to reboot");
   // It names files and packages, which may have any name.
   const std::string valid_reason = ValidUtf8(reason, kMaxReasonBytes);
@@ -70,7 +98,6 @@ absl::StatusOr<RebootEnd> RebootNode(PlanContext& context, const v1::RolePlan& r
                   before == nullptr ? "" : before->permit_id(), context.clock().Now());
   if (!allowed.ok()) return RebootEnd(allowed);
 
-  v1::RebootArmed armed;
   armed.set_plan_id(plan_id);
   armed.set_step_id(step.step_id());
   armed.set_boot_id(context.reboots().boot_id);

@@ -12,8 +12,9 @@
 #include "agent/engine/role_run.h"
 
 namespace muster::v1 {
+class RebootArmed;
 class RebootPermit;
-}
+}  // namespace muster::v1
 
 namespace muster::agent {
 
@@ -21,6 +22,11 @@ namespace muster::agent {
 // expired, or it was used. `used`: the last permit that this boot has used; may be empty. Pure.
 absl::Status CheckPermit(const v1::RebootPermit& permit, absl::string_view node_uuid,
                          absl::string_view boot_id, absl::string_view used, absl::Time now);
+
+// After the reboot: waits until all that `armed` has noted is there again. FailedPrecondition names
+// what is still missing after RebootOptions::return_patience. nullopt: the agent is stopping.
+std::optional<absl::Status> AwaitInventory(PlanContext& context, const v1::RebootArmed& armed,
+                                           ApplyObserver& observer);
 
 // How RebootNode() ended if the node did not go down: the step's outcome. nullopt: the agent is
 // stopping, and the step has no outcome before the next boot.

@@ -21,6 +21,10 @@
 #include "common/base/clock.h"
 #include "muster/v1/plan.pb.h"
 
+namespace muster::v1 {
+class Facts;
+}
+
 namespace muster::agent {
 
 using ResourceFactory =
@@ -32,6 +36,11 @@ class RebootGate;
 struct RebootOptions {
   std::string boot_id;         // the present boot
   RebootGate* gate = nullptr;  // never null where plans run
+  // What the node has now; may block for seconds. Empty: it is not compared over reboots.
+  std::function<v1::Facts()> look = nullptr;
+  // How long GPUs and mounts may take to be back after a reboot, and the pause between two looks.
+  absl::Duration return_patience = absl::Minutes(3);
+  absl::Duration return_pause = absl::Seconds(5);
 };
 
 // The state that the roles of one running plan share. Thread-safe where it can change.

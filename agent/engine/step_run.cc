@@ -77,15 +77,17 @@ class StepRun {
  private:
   // Makes the resource and checks it.
   absl::Status Look(const v1::Step& step, Member& member);
-  // Records the outcome `status`, and returns it.
+  // Records the outcome `status`, and returns it. `is_done`: a handler that failed has nevertheless
+  // done what it was notified for, and is clean.
   absl::StatusOr<v1::StepStatus> Settle(const Member& member, v1::StepStatus status,
-                                        const absl::Status& error, std::string output);
+                                        const absl::Status& error, std::string output,
+                                        bool is_done = false);
   absl::StatusOr<v1::StepStatus> SettleInSync(const Member& member);
   absl::StatusOr<v1::StepStatus> SettleCheckMode(Member& member, const absl::Status& checked);
   absl::StatusOr<End> Apply(std::vector<Member> go);
   absl::Status RecordIntent(const Member& member);
   absl::StatusOr<End> Reboot(Member member);
-  absl::StatusOr<v1::StepStatus> SettleRebooted(const v1::Step& step);
+  absl::StatusOr<End> SettleRebooted(const v1::Step& step, const v1::RebootArmed& armed);
   void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
 
   PlanContext& context_;
@@ -103,7 +105,8 @@ absl::Status StepRun::Look(const v1::Step& step, Member& member) {
 }
 
 absl::StatusOr<v1::StepStatus> StepRun::Settle(const Member& member, v1::StepStatus status,
-                                               const absl::Status& error, std::string output) {
+                                               const absl::Status& error, std::string output,
+                                               bool is_done) {
   const v1::Step& step = *member.step;
   v1::StepResult result = NewResult(role_, step, handler_, status);
   // If an earlier life began the step, its first findings are in the intent.
@@ -123,7 +126,7 @@ absl::StatusOr<v1::StepStatus> StepRun::Settle(const Member& member, v1::StepSta
       ToProtoDuration(std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
 
   const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
-  const bool cleans = handler_ && succeeded && !context_.plan().check_only();
+  const bool cleans = handler_ && (succeeded || is_done) && !context_.plan().check_only();
   // Anything that can be checked again may be lost in a power cut; an act that cannot may not.
   const bool once_only = status == v1::STEP_STATUS_CHANGED && member.resource != nullptr &&
                          member.resource->AlwaysChanges();
@@ -174,9 +177,14 @@ void StepRun::Absorb(const std::vector<const v1::Step*>& steps, std::vector<Memb
   }
 }
 
-absl::StatusOr<v1::StepStatus> StepRun::SettleRebooted(const v1::Step& step) {
+absl::StatusOr<StepRun::End> StepRun::SettleRebooted(const v1::Step& step,
+                                                     const v1::RebootArmed& armed) {
   Member member;
   const absl::Status checked = Look(step, member);
+  StepObserver observer(context_, role_, step);
+  const std::optional<absl::Status> back = AwaitInventory(context_, armed, observer);
+  if (!back.has_value()) return std::nullopt;
+  if (!back->ok()) return Settle(member, v1::STEP_STATUS_FAILED, *back, "", /*is_done=*/true);
   absl::Status end = checked;
   if (checked.ok() && !member.found.empty() && !member.resource->AlwaysChanges()) {
     // Another reboot would not end differently, and the next apply would try it again.
@@ -201,7 +209,7 @@ absl::StatusOr<StepRun::End> StepRun::Run(const std::vector<const v1::Step*>& st
   // The same boot as before: something other than the reboot stopped the agent, and the step asks
   // again.
   if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id)
-    return SettleRebooted(*steps[0]);
+    return SettleRebooted(*steps[0], *armed);
   const bool may_reboot = steps[0]->has_reboot() && !context_.plan().check_only();
   // The agent ends in it: no other step is cut off.
   const bool alone = steps[0]->has_agent() && !context_.plan().check_only();

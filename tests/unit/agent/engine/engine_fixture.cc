@@ -90,7 +90,11 @@ void EngineTest::Start() {
   journal_ = *std::move(journal);
   Engine::Options options;
   options.node_uuid = kTestNode;
-  options.reboots = {.boot_id = boot_id_, .gate = &gate_};
+  options.reboots = {.boot_id = boot_id_,
+                     .gate = &gate_,
+                     .look = look_,
+                     .return_patience = absl::Milliseconds(100),
+                     .return_pause = absl::Milliseconds(5)};
   gate_.boot_id = boot_id_;
   options.run.tick = absl::Milliseconds(20);
   options.on_plans = [this](const std::vector<std::shared_ptr<const v1::Plan>>& plans) {

@@ -13,6 +13,7 @@
 #include "agent/engine/engine.h"
 #include "agent/engine/reboot_gate.h"
 #include "muster/v1/agent_session.pb.h"
+#include "muster/v1/facts.pb.h"
 #include "tests/fakes/fake_machine.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
@@ -98,6 +99,7 @@ class EngineTest : public ::testing::Test {
   std::vector<std::vector<std::string>> told_;
   FakeRebootGate gate_;
   std::string boot_id_ = "boot-1";
+  std::function<v1::Facts()> look_;  // what reboots compare
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;
 };

@@ -149,6 +149,74 @@ TEST_F(RebootRunTest, AHandlerRebootsOnceAndIsCleanAfterwards) {
   EXPECT_FALSE(journal_->IsDirty(kHandler));
 }
 
+v1::Facts FactsWith(const std::vector<std::string>& gpus,
+                    const std::vector<std::pair<std::string, std::string>>& mounts) {
+  v1::Facts facts;
+  for (const std::string& uuid : gpus) {
+    facts.add_gpus()->set_uuid(uuid);
+    facts.mutable_gpus()->rbegin()->set_name("NVIDIA H100");
+  }
+  for (const auto& [target, type] : mounts) {
+    v1::MountFacts& mount = *facts.add_mounts();
+    mount.set_target(target);
+    mount.set_type(type);
+  }
+  return facts;
+}
+
+TEST_F(RebootRunTest, ANodeThatComesBackWithLessHasFailed) {
+  look_ = [] { return FactsWith({"GPU-1", "GPU-2"}, {{"/", "ext4"}, {"/home", "nfs4"}}); };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [] { return FactsWith({"GPU-2", "GPU-3"}, {{"/", "ext4"}, {"/home", "tmpfs"}}); };
+  BootAgain();
+  EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
+  const v1::StepResult result = Results("r-1/0")["kernel/reboot"];
+  EXPECT_EQ(result.status(), v1::STEP_STATUS_FAILED);
+  EXPECT_THAT(result.message(), Said());
+  EXPECT_EQ(node_.state().count("/after"), 0u);
+}
+
+TEST_F(RebootRunTest, WhatIsMountedLateIsWaitedFor) {
+  look_ = [] { return FactsWith({}, {{"/home", "nfs4"}}); };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [looks = 0]() mutable {
+    return ++looks < 3 ? v1::Facts() : FactsWith({"GPU-1"}, {{"/home", "nfs4"}});
+  };
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(node_.state().count("/after"), 1u);
+}
+
+TEST_F(RebootRunTest, WhatComesAndGoesIsNotMissed) {
+  look_ = [] {
+    return FactsWith({}, {{"/run/user/1000", "tmpfs"},
+                          {"/var/lib/docker/overlay2/x/merged", "overlay"},
+                          {"/run/media/stick", "vfat"},
+                          {"/media/stick", "ext4"}});
+  };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [] { return v1::Facts(); };
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+}
+
+// The next apply would otherwise reboot it again.
+TEST_F(RebootRunTest, AHandlerThatLostSomethingIsCleanAfterwards) {
+  node_.Remove("/run/reboot-required");
+  look_ = [] { return FactsWith({"GPU-1"}, {}); };
+  constexpr char kHandler[] = "k/handler/reboot";
+  Start();
+  RunUntilDown(MakePlan(1, {Role("k", {File("k/a", "/a", "1", {kHandler})}, {},
+                                 {Reboot(kHandler, v1::REBOOT_WHEN_ALWAYS)})}));
+  look_ = [] { return v1::Facts(); };
+  BootAgain();
+  EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_FALSE(journal_->IsDirty(kHandler));
+}
+
 TEST_F(RebootRunTest, OtherRolesComeToRestAtTheEndOfTheirStep) {
   absl::Notification begun, go_on;
   node_.during_apply["file[/slow]"] = [&](ApplyObserver&) {
