@@ -9,10 +9,13 @@
 #include "common/base/status.h"
 #include "common/base/text/slurm_job.h"
 #include "controller/audit/audit.h"
+#include "controller/inventory/inventory.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
+#include "controller/run/plan/reboot_room.h"
 #include "controller/run/run_records.h"
 #include "muster/v1/plan.pb.h"
+#include "muster/v1/run.pb.h"
 
 namespace muster::controller {
 namespace {
@@ -84,8 +87,43 @@ v1::ControllerMessage PermitOf(const RebootRecord& reboot, const v1::RebootReque
 
 }  // namespace
 
-RebootPermits::RebootPermits(const RunCollaborators& with, Perform perform)
-    : with_(with), perform_(std::move(perform)) {}
+RebootPermits::RebootPermits(const RunCollaborators& with, AllRuns all_runs, Perform perform)
+    : with_(with), all_runs_(std::move(all_runs)), perform_(std::move(perform)) {}
+
+absl::StatusOr<std::string> RebootPermits::WhyWait(const std::string& node) {
+  ASSIGN_OR_RETURN(const InventoryVersion current, with_.inventory.Latest());
+  const Inventory& inventory = *current.inventory;
+  const Node* asking = inventory.FindNode(node);
+  if (asking == nullptr) return std::string();  // it is about to leave the cluster
+  ASSIGN_OR_RETURN(const RebootLimits limits, RebootLimitsOf(inventory, *asking));
+  std::vector<OpenReboot> open;
+  for (const ActiveRun* run : all_runs_()) {
+    for (const auto& [name, reboot] : run->reboots) {
+      const RunNode* other = run->state.FindByName(name);
+      // One that did not come back in time has left its run, and holds up nobody.
+      if (name == node || other == nullptr || !other->reboot.has_value()) continue;
+      open.push_back({name, RebootPlaceOf(inventory, name)});
+    }
+  }
+  const RebootPlace place = RebootPlaceOf(inventory, node);
+  const auto last = last_in_rack_.find(place.rack);
+  return WhyNoRoom(limits, place, open,
+                   last == last_in_rack_.end() ? absl::InfinitePast() : last->second,
+                   with_.clock.Now());
+}
+
+void RebootPermits::ShowWait(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
+                             const std::string& why) {
+  v1::RunEvent event;
+  *event.mutable_time() = ToTimestamp(with_.clock.Now());
+  event.set_node(node.name);
+  v1::StepProgress& progress = *event.mutable_progress();
+  progress.set_plan_id(request.plan_id());
+  progress.set_step_id(request.step_id());
+  progress.set_name("reboot");
+  progress.set_activity(absl::StrCat("waits to reboot: ", why));
+  run.log->Pass(std::move(event));
+}
 
 void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& request,
                            const FindRun& find) {
@@ -121,6 +159,17 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
     return refuse(absl::StrCat(Jobs(request, node->name),
                                "; drain the node in Slurm and apply again when its jobs have "
                                "ended, or end them with `muster apply --reboot-with-jobs`"));
+  }
+  const auto given = run->reboots.find(node->name);
+  const bool is_repeated =
+      given != run->reboots.end() && given->second.request_id == request.request_id() &&
+      given->second.boot_id == request.boot_id() && with_.clock.Now() < given->second.expires_at;
+  if (!is_repeated) {
+    const absl::StatusOr<std::string> why = WhyWait(node->name);
+    if (absl::IsFailedPrecondition(why.status()))
+      return refuse(std::string(why.status().message()));
+    if (!why.ok()) return;  // the store does not answer: the agent asks again
+    if (!why->empty()) return ShowWait(*run, *node, request, *why);
   }
   Grant(*run, *node, request,
         reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience);
@@ -168,6 +217,7 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
   ++run.reboot_questions[node.name];
   run.reboots[node.name] = std::move(record);
+  NoteBegin(node.name, now);
   perform_(run, run.state.Replace({after}));
 }
 
@@ -206,6 +256,15 @@ void RebootPermits::End(ActiveRun& run) {
   for (const RebootRecord& reboot : ended) run.reboots.erase(reboot.node);
 }
 
+void RebootPermits::NoteBegin(const std::string& node, absl::Time begun) {
+  const absl::StatusOr<InventoryVersion> current = with_.inventory.Latest();
+  if (!current.ok()) return;
+  absl::Time& last =
+      last_in_rack_.try_emplace(RebootPlaceOf(*current->inventory, node).rack, absl::InfinitePast())
+          .first->second;
+  last = std::max(last, begun);
+}
+
 absl::Status RebootPermits::Resume(ActiveRun& run, std::vector<RunNode>& nodes) {
   std::vector<RebootRecord> open;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
@@ -218,6 +277,7 @@ absl::Status RebootPermits::Resume(ActiveRun& run, std::vector<RunNode>& nodes) 
       if (node.name != reboot.node || IsOut(node.phase) || node.phase == NodePhase::kDone) continue;
       node.reboot = NodeReboot{reboot.boot_id, reboot.step_id, reboot.back_by};
     }
+    NoteBegin(reboot.node, reboot.granted_at);
     run.reboots[reboot.node] = std::move(reboot);
   }
   return absl::OkStatus();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "controller/run/collaborators.h"
@@ -27,27 +29,39 @@ class RebootPermits {
   static constexpr int kMaxQuestions = 100;
 
   using FindRun = std::function<ActiveRun*(absl::string_view run_id)>;
+  // All runs that are in progress.
+  using AllRuns = std::function<std::vector<const ActiveRun*>()>;
   // Carries out what follows from the node's new state.
   using Perform = std::function<void(ActiveRun& run, RunActions actions)>;
 
   // `with` must outlive the object.
-  RebootPermits(const RunCollaborators& with, Perform perform);
+  RebootPermits(const RunCollaborators& with, AllRuns all_runs, Perform perform);
 
   // Takes up the permits that an earlier process gave.
   absl::Status Resume(ActiveRun& run, std::vector<RunNode>& nodes);
-  // Answers at once, or not at all while the answer is not known: the agent asks again.
+  // Answers at once, or not at all while the answer is not known, or while too many nodes reboot
+  // beside this one (see reboot_room.h): the agent asks again, and the run's watchers see why.
   void Answer(const std::string& uuid, const v1::RebootRequest& request, const FindRun& find);
   // Ends the run's permits whose nodes do not need them any more.
   void End(ActiveRun& run);
 
  private:
+  // Why the node has to wait for others, by the inventory in force. Empty: it does not.
+  absl::StatusOr<std::string> WhyWait(const std::string& node);
+  void NoteBegin(const std::string& node, absl::Time begun);
+  void ShowWait(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
+                const std::string& why);
   void Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
              absl::Duration patience);
   void Refuse(ActiveRun* run, const std::string& uuid, const std::string& node,
               const v1::RebootRequest& request, const std::string& why);
 
   const RunCollaborators& with_;
+  const AllRuns all_runs_;
   const Perform perform_;
+  // When the last reboot began in each rack. Before the first since the start of the process: those
+  // that are still open.
+  std::map<std::string, absl::Time> last_in_rack_;
 };
 
 }  // namespace muster::controller

@@ -78,8 +78,14 @@ absl::StatusOr<std::vector<RunNode>> SelectNodes(Compiler& compiler, const Playb
 RunEngine::RunEngine(RunCollaborators collaborators, CompileLater compile_later)
     : with_(std::move(collaborators)),
       compile_later_(std::move(compile_later)),
-      reboots_(with_,
-               [this](ActiveRun& run, RunActions actions) { Perform(run, std::move(actions)); }),
+      reboots_(
+          with_,
+          [this] {
+            std::vector<const ActiveRun*> runs;
+            for (const auto& [run_id, run] : active_) runs.push_back(run.get());
+            return runs;
+          },
+          [this](ActiveRun& run, RunActions actions) { Perform(run, std::move(actions)); }),
       catch_ups_(with_,
                  [this](const v1::CreateRunRequest& request, const RunMandate& mandate,
                         const std::string& run_id) {

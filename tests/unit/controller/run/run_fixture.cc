@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "common/value/folded_value.h"
+#include "controller/inventory/inventory.h"
 #include "controller/run/run_records.h"
 #include "controller/store/soci/store.h"
 #include "muster/v1/facts.pb.h"
@@ -108,13 +109,19 @@ NodePlan FakeCompiler::CompileOne(const std::string& name, const FactsByNode& fa
 
 void RunFixture::SetUp() {
   store_ = *OpenStore(":memory:");
+  UseInventory("nodes: {a: {role: compute}, b: {role: compute}, c: {role: compute}}\n");
   for (const char* name : {"a", "b", "c"}) Enroll(name);
   site_["two.yaml"] = "first: a b\nsecond: a b c\n";
   site_["one.yaml"] = "only: a b\n";
   Restart();
 }
 
-absl::StatusOr<InventoryVersion> RunFixture::Latest() { return InventoryVersion{7, nullptr}; }
+absl::StatusOr<InventoryVersion> RunFixture::Latest() { return InventoryVersion{7, inventory_}; }
+
+void RunFixture::UseInventory(const std::string& yaml) {
+  inventory_ = std::make_shared<const Inventory>(
+      ParseInventory({{"cluster.yaml", absl::StrCat("cluster: test\n", yaml)}}).value());
+}
 
 absl::StatusOr<std::shared_ptr<const Inventory>> RunFixture::Get(uint64_t revision) {
   if (revision != 7) return absl::NotFoundError("no such revision");

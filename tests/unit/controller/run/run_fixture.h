@@ -64,6 +64,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   absl::StatusOr<std::shared_ptr<const Inventory>> Get(uint64_t revision) override;
 
   RunCollaborators Collaborators();
+  // Puts another inventory in force, without its first line.
+  void UseInventory(const std::string& yaml);
   // Like kill -9: a new engine over the same store.
   void Restart();
 
@@ -106,6 +108,7 @@ class RunFixture : public ::testing::Test, public InventorySource {
   std::map<std::string, std::string> blobs_;
   std::map<std::string, uint64_t> report_sequence_;
   std::unique_ptr<Store> store_;
+  std::shared_ptr<const Inventory> inventory_;  // in force
   std::unique_ptr<NodeClaims> claims_;
   std::unique_ptr<BundleApprovals> approvals_;          // nullptr: everybody runs everything
   std::map<std::string, absl::Status> suite_errors_;    // by suite

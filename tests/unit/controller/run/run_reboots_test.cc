@@ -416,5 +416,56 @@ TEST_F(RunRebootsTest, AlsoByTheNextController) {
   EXPECT_EQ(StateOfRun(), v1::RUN_STATE_SUCCEEDED);
 }
 
+constexpr char kOneRack[] =
+    "racks: {r1: {switch: sw1, nodes: 'a,b'}}\n"
+    "nodes: {a: {role: compute}, b: {role: compute}, c: {role: compute}}\n";
+
+TEST_F(RunRebootsTest, ARackRebootsAFewAtOnce) {
+  UseInventory(absl::StrCat(kOneRack, "vars: {reboots_per_rack: 1}\n"));
+  StartRun();
+  MustPermit(Question());
+  EXPECT_THAT(AskAll(Question("q2"), "ub"), IsEmpty()) << "the agent asks again";
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(1));
+  EXPECT_THAT(EventsOf("reboot.refuse"), IsEmpty());
+  // Repeated, the first question has its permit still.
+  MustPermit(Question());
+  sessions_.Cut("ua");
+  engine_->OnDisconnected("ua");
+  EXPECT_THAT(AskAll(Question("q2"), "ub"), IsEmpty()) << "it is not back";
+  Connect("a", plan_id_, "boot-2");
+  EXPECT_TRUE(Ask(Question("q2"), "ub").has_permit());
+}
+
+TEST_F(RunRebootsTest, ANodeThatDoesNotComeBackHoldsUpNobody) {
+  UseInventory(absl::StrCat(kOneRack, "vars: {reboots_per_switch: 1}\n"));
+  StartRun();
+  MustPermit(Question());
+  sessions_.Cut("ua");
+  engine_->OnDisconnected("ua");
+  EXPECT_THAT(AskAll(Question("q2"), "ub"), IsEmpty());
+  Pass(absl::Minutes(16));
+  EXPECT_EQ(PhaseOf("a"), "unreachable");
+  EXPECT_TRUE(Ask(Question("q2"), "ub").has_permit());
+}
+
+TEST_F(RunRebootsTest, RebootsInARackAreStaggeredAlsoOverARestart) {
+  UseInventory(absl::StrCat(kOneRack, "vars: {reboot_gap: 30s}\n"));
+  StartRun();
+  MustPermit(Question());
+  RestartController();
+  Connect("b", plan_id_, "boot-1");
+  AnswerFacts(run_id_, 0);
+  Pass(absl::Seconds(10));
+  EXPECT_THAT(AskAll(Question("q2"), "ub"), IsEmpty());
+  Pass(absl::Seconds(20));
+  EXPECT_TRUE(Ask(Question("q2"), "ub").has_permit());
+}
+
+TEST_F(RunRebootsTest, AWrongLimitRefusesWithItsPlace) {
+  UseInventory(absl::StrCat(kOneRack, "vars: {reboots_per_rack: two}\n"));
+  StartRun();
+  EXPECT_THAT(Ask(Question()).refusal(), Said());
+}
+
 }  // namespace
 }  // namespace muster::controller
