@@ -110,6 +110,37 @@ TEST(RolloutManager, SurvivesADeathAtEveryCommit) {
   }
 }
 
+// From any moment on, for half a minute.
+TEST(RolloutManager, AFullStoreDelaysAndLosesNothing) {
+  int before = 0;
+  {
+    Cluster cluster;
+    const std::string id = cluster.Create(cluster.Request());
+    while (!cluster.Get(id).has_finished_at()) {
+      cluster.Second();
+      ASSERT_LT(++before, 300);
+    }
+  }
+  for (int begin = 0; begin < before; ++begin) {
+    SCOPED_TRACE(begin);
+    Cluster cluster;
+    const std::string id = cluster.Create(cluster.Request());
+    for (int second = 0; second < begin + 30; ++second) {
+      cluster.store_.refuse = second >= begin;
+      cluster.Second();
+    }
+    cluster.store_.refuse = false;
+    const v1::Rollout ended = cluster.Await(id);
+    ASSERT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED) << ended.message();
+    for (int i = 1; i <= kNodes; ++i) {
+      EXPECT_EQ(cluster.WayOf(ended, Cluster::Name(i)), kWholeWay);
+      EXPECT_THAT(cluster.RunsOf(Cluster::Name(i)), SizeIs(1));
+    }
+    EXPECT_EQ(cluster.most_out_, 1);
+    EXPECT_EQ(cluster.HoldCount(), 0);
+  }
+}
+
 TEST(RolloutManager, WaitsForJobsHoweverLateTheyStarted) {
   Cluster cluster;
   cluster.slurm_.jobs["c001"] = {{"11", "ann", "train", absl::Hours(1)}};
