@@ -35,23 +35,6 @@ void AddAttribute(Subject& subject, const char* name, const absl::StatusOr<std::
   if (value.ok()) subject.attributes[name] = *value;
 }
 
-struct ModeRow {
-  nvml::ComputeMode mode;
-  const char* name;
-};
-constexpr ModeRow kModes[] = {
-    {nvml::kComputeDefault, "default"},
-    {nvml::kComputeExclusiveThread, "exclusive thread"},
-    {nvml::kComputeProhibited, "prohibited"},
-    {nvml::kComputeExclusiveProcess, "exclusive process"},
-};
-
-std::string ModeName(nvml::ComputeMode mode) {
-  for (const ModeRow& row : kModes)
-    if (row.mode == mode) return row.name;
-  return absl::StrCat(static_cast<int>(mode));
-}
-
 Subject SubjectOf(const Gpu& gpu, const std::string& driver_version) {
   Subject subject = {.id = gpu.uuid,
                      .kind = "gpu",
@@ -63,14 +46,18 @@ Subject SubjectOf(const Gpu& gpu, const std::string& driver_version) {
   subject.attributes["driver_version"] = driver_version;
   if (const absl::StatusOr<double> watts = gpu.nvml.PowerLimitWatts(); watts.ok())
     subject.attributes["power_limit_watts"] = absl::StrCat(*watts);
-  if (const auto mig = gpu.nvml.Mig(); mig.ok()) {
+  if (const auto mig = gpu.nvml.Mig(); mig.ok())
     subject.attributes["mig_mode"] = mig->current ? "on" : "off";
-    if (mig->pending != mig->current)
-      subject.attributes["mig_mode_after_reset"] = mig->pending ? "on" : "off";
-  }
   if (const auto mode = gpu.nvml.ComputeMode(); mode.ok())
-    subject.attributes["compute_mode"] = ModeName(*mode);
+    subject.attributes["compute_mode"] = ComputeModeName(*mode);
   return subject;
+}
+
+// True if the GPU has a mode that cannot be read: neither one without such modes nor one that is
+// lost.
+template <typename T>
+bool IsHidden(const absl::StatusOr<T>& mode) {
+  return !mode.ok() && !absl::IsUnimplemented(mode.status()) && !absl::IsDataLoss(mode.status());
 }
 
 // Why nothing can work on the whole of that GPU; "": something can. Forcing would not help: CUDA
@@ -86,6 +73,12 @@ std::string ModeRefusal(const Gpu& gpu) {
   if (mode.ok() && *mode == nvml::kComputeProhibited)
     return absl::StrCat(name, " is in compute mode 'prohibited': allow programs (nvidia-smi -i ",
                         gpu.index, " -c DEFAULT)");
+  if (IsHidden(mig))
+    return absl::StrCat("it is unknown whether ", name, " is in MIG mode (", mig.status().message(),
+                        ")");
+  if (IsHidden(mode))
+    return absl::StrCat("the compute mode of ", name, " is unknown (", mode.status().message(),
+                        ")");
   return "";
 }
 

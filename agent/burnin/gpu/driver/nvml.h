@@ -159,4 +159,7 @@ class NvmlDevice {
   nvml::Device handle_;
 };
 
+// "exclusive process"; its number for a mode that is not known.
+std::string ComputeModeName(nvml::ComputeMode mode);
+
 }  // namespace muster::burnin

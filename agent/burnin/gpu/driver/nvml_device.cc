@@ -55,6 +55,17 @@ std::optional<absl::StatusOr<std::vector<NvmlDevice::Process>>> AskProcesses(con
   return processes;
 }
 
+struct ComputeModeRow {
+  nvml::ComputeMode mode;
+  const char* name;
+};
+constexpr ComputeModeRow kComputeModes[] = {
+    {nvml::kComputeDefault, "default"},
+    {nvml::kComputeExclusiveThread, "exclusive thread"},
+    {nvml::kComputeProhibited, "prohibited"},
+    {nvml::kComputeExclusiveProcess, "exclusive process"},
+};
+
 absl::StatusOr<double> ToDouble(const nvml::FieldValue& field) {
   switch (field.value_type) {
     case nvml::kValueDouble:
@@ -281,6 +292,12 @@ absl::StatusOr<std::vector<NvmlDevice::Process>> NvmlDevice::GraphicsProcesses()
   return Processes<nvml::DeviceGetGraphicsRunningProcesses_v3,
                    nvml::DeviceGetGraphicsRunningProcesses_v2,
                    nvml::DeviceGetGraphicsRunningProcesses>();
+}
+
+std::string ComputeModeName(nvml::ComputeMode mode) {
+  for (const ComputeModeRow& row : kComputeModes)
+    if (row.mode == mode) return row.name;
+  return absl::StrCat(static_cast<int>(mode));
 }
 
 }  // namespace muster::burnin

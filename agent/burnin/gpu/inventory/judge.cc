@@ -256,6 +256,17 @@ void JudgeNvlink(const Gpu& gpu, const GpuReading& reading, const Expectations& 
   JudgeFabric(reading, judge);
 }
 
+// Any mode is right here, since sites set them on purpose; the checks that load GPUs refuse some.
+void JudgeModes(const GpuReading& reading, Judge& judge) {
+  if (judge.Has("mig_mode", reading.mig)) {
+    judge.Attribute("mig_mode", reading.mig->current ? "on" : "off");
+    if (reading.mig->pending != reading.mig->current)
+      judge.Attribute("mig_mode_after_reset", reading.mig->pending ? "on" : "off");
+  }
+  if (judge.Has("compute_mode", reading.compute_mode))
+    judge.Attribute("compute_mode", ComputeModeName(*reading.compute_mode));
+}
+
 // gpu-gemm judges how fast a GPU runs under load; its limits show at rest, too.
 void JudgeClocks(const GpuReading& reading, Judge& judge) {
   judge.Add("sm_clock_mhz", "", reading.sm_mhz);
@@ -319,6 +330,7 @@ void JudgeGpu(const Gpu& gpu, const GpuReading& reading, const Expectations& wan
   JudgePcie(reading, wanted, judge);
   JudgeMemory(reading, wanted, judge);
   JudgeNvlink(gpu, reading, wanted, judge);
+  JudgeModes(reading, judge);
   JudgeClocks(reading, judge);
   JudgeThermals(reading, judge);
   judge.Finish();

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "agent/burnin/gpu/inventory/pcie_load.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -56,7 +55,7 @@ absl::StatusOr<double> TotalMemory(const NvmlDevice& device) {
 
 }  // namespace
 
-GpuReading ReadGpu(const Gpu& gpu) {
+GpuReading ReadGpu(const Gpu& gpu, const PcieLoad& load) {
   const NvmlDevice& device = gpu.nvml;
   GpuReading reading;
   reading.vbios = device.Vbios();
@@ -64,7 +63,7 @@ GpuReading ReadGpu(const Gpu& gpu) {
   reading.memory_bytes = TotalMemory(device);
   reading.power_limit_watts = device.PowerLimitWatts();
   reading.persistence = device.Persistence();
-  reading.load = UnderPcieLoad(gpu.pci_address, [&] {
+  reading.load = load(gpu.pci_address, [&] {
     reading.pcie_generation = device.PcieGeneration();
     reading.pcie_width = device.PcieWidth();
     reading.clock_reasons = device.ClockReasons();
@@ -91,6 +90,8 @@ GpuReading ReadGpu(const Gpu& gpu) {
   reading.links = ReadLinks(device);
   if (reading.links.ok()) reading.link_errors = ReadLinkErrors(device, reading.links->size());
   reading.fabric = device.Fabric();
+  reading.mig = device.Mig();
+  reading.compute_mode = device.ComputeMode();
   return reading;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/gpus.h"
+#include "agent/burnin/gpu/inventory/pcie_load.h"
 
 namespace muster::burnin {
 
@@ -40,10 +42,16 @@ struct GpuReading {
   };
   std::vector<LinkErrors> link_errors;
   absl::StatusOr<nvml::FabricInfo> fabric;
+  absl::StatusOr<NvmlDevice::MigMode> mig;
+  absl::StatusOr<nvml::ComputeMode> compute_mode;
 };
+
+// Calls `read` while the link of the GPU at that address carries traffic, as UnderPcieLoad() does.
+using PcieLoad =
+    std::function<absl::Status(const std::string& pci_address, const std::function<void()>& read)>;
 
 // Blocks as long as NVML does. Copies to and from the GPU for a moment, because an idle PCIe link
 // falls back to its lowest generation.
-GpuReading ReadGpu(const Gpu& gpu);
+GpuReading ReadGpu(const Gpu& gpu, const PcieLoad& load = UnderPcieLoad);
 
 }  // namespace muster::burnin
