@@ -4,10 +4,10 @@
 # one before it failed. FUZZ_SECONDS (default 60) is what each fuzz target gets.
 verb_nightly() {
   local part failed=() parts=("$@")
-  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash)
+  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash gpu_abi)
   verb_deps fuzz
   for part in "${parts[@]}"; do
-    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash"
+    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash gpu_abi"
   done
   for part in "${parts[@]}"; do
     say "nightly: $part"
@@ -41,4 +41,16 @@ _nightly_fuzz() { verb_fuzz all "${FUZZ_SECONDS:-60}"; }
 _nightly_crash() {
   verb_build release
   MUSTER_CRASH_MOMENTS=20 ctest --preset release -R '^crash_.*_test$'
+}
+
+# NVIDIA's headers, libraries and assembler, as packages of Debian that are unpacked and not installed.
+# 77: this machine cannot have them.
+_nightly_gpu_abi() {
+  local status=0
+  cmake --preset release
+  cmake --build --preset release --target burnin_ptx
+  tools/check_gpu_abi.py --fetch || status=$?
+  ((status == 77)) && return 0
+  ((status == 0)) || return "$status"
+  tools/check_gpu_abi.py --mutate all
 }

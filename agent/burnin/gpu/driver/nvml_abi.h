@@ -27,7 +27,8 @@ enum Return : int {
 
 // Large enough for any text that NVML returns.
 inline constexpr unsigned kTextSize = 96;
-inline constexpr unsigned kMaxLinks = 18;
+// Of any GPU: NVML_NVLINK_MAX_LINKS, which was 18 until NVML 12.
+inline constexpr unsigned kMaxLinks = 36;
 
 struct PciInfo {
   char bus_id_legacy[16];

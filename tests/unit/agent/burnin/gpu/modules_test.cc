@@ -80,6 +80,14 @@ TEST(ChooseGemmKernelTest, TakesTheBestThatGpuAndDriverKnow) {
   }
 }
 
+// Its registers spill from 8.0 on (tools/check_gpu_abi.py), whose first driver is for CUDA 11.0.
+TEST(ChooseGemmKernelTest, NeverTakesVoltasKernelForLaterGpus) {
+  for (const int capability : {80, 86, 87, 89, 90, 100, 103, 120})
+    for (const int driver : {11000, 11080, 12020, 12040, 13000})
+      EXPECT_NE(ChooseGemmKernel(Element::kF16, capability, driver).value()->name, "gemm_f16_sm70")
+          << capability << " " << driver;
+}
+
 TEST(ElementNameTest, GoesThereAndBack) {
   for (const GemmKernel& kernel : GemmKernels())
     EXPECT_EQ(ElementByName(ElementName(kernel.type)).value(), kernel.type);
