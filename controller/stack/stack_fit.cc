@@ -123,6 +123,7 @@ const std::vector<PinnedVariable>& PinnedVariables() {
       {"gpu_driver_branch", "driver", "branch"},
       {"gpu_driver_modules", "driver", "modules"},
       {"gpu_driver_version", "driver", "version"},
+      {"cuda_version", "cuda", "version"},
       {"docker_version", "docker", "version"},
       {"podman_version", "podman", "version"},
       {"container_toolkit_version", "container_toolkit", "version"},

@@ -32,7 +32,7 @@ driver:
 docker: {version: 20.10.24}
 podman: {version: 4.3.1}
 container_toolkit: {version: 1.17.8}
-enroot: {version: 3.5.0}
+enroot: {version: 3.5.0, packages: {enroot: 3.5.0-1, "enroot+caps": 3.5.0-1}}
 pyxis: {version: 0.20.0, slurm: 22.05.8}
 slurm: {version: 22.05.8}
 beegfs: {version: 7.4.6, kernels: {from: "5.4", below: "6.12"}}
@@ -108,8 +108,8 @@ TEST_F(StackRolesTest, EveryComponentHasItsVersion) {
                    {"podman", "4.3.1* held"},
                    {"crun", ""},
                    {"libnvidia-container1", "1.17.8* held"},
-                   {"enroot", "3.5.0* held"},
-                   {"enroot+caps", "3.5.0* held"},
+                   {"enroot", "3.5.0-1 held"},
+                   {"enroot+caps", "3.5.0-1 held"},
                    {"nvslurm-plugin-pyxis", "0.20.0* held"},
                    {"beegfs-client-dkms", "7.4.6* held"},
                    {"beegfs-helperd", "7.4.6* held"},
