@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +52,7 @@ std::string ReadFile(const std::filesystem::path& path) {
 v1::Facts FactsOf(const std::string& version, const std::string& virtualization, int gpus) {
   v1::Facts facts = testing::HealthyNode(gpus, "rtx_2080_ti");
   facts.mutable_os()->set_version_id(version);
+  facts.mutable_os()->set_codename(version == "13" ? "trixie" : "bookworm");
   facts.mutable_os()->set_virtualization(virtualization);
   facts.mutable_cgroup()->set_usable_by_slurm(virtualization == "none");
   for (const char* name : {"eth0", "eth1"}) facts.add_nics()->set_name(name);
@@ -706,6 +709,46 @@ TEST_F(SiteTest, EveryExampleClusterCompiles) {
     EXPECT_GE(plans.size(), inventory_.FindGroup("login")->nodes.size() +
                                 inventory_.FindGroup("compute")->nodes.size());
     EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"), HasSubstr("PartitionName="));
+  }
+}
+
+// A package that Debian's main archive does not carry, and the repository of the examples that
+// does.
+constexpr std::pair<const char*, const char*> kVendorPackages[] = {
+    {"(nvidia|libnvidia-ml|libcuda)[a-z0-9-]*", "gpu-driver-distribution"},
+    {"nvidia-container-toolkit(-base)?|libnvidia-container[a-z0-9-]*", "nvidia-containers"},
+    {"enroot([+]caps)?|nvslurm-plugin-pyxis", "enroot"},
+    {"apptainer", "apptainer"},
+    {"beegfs-.*|libbeegfs-ib", "beegfs"},
+};
+
+TEST_F(SiteTest, EveryExampleSaysWhereItsPackagesComeFrom) {
+  for (const auto& entry : std::filesystem::directory_iterator("inventory/examples")) {
+    facts_.clear();
+    UseCluster(entry.path().filename().string());
+    GiveFacts("12", "none", 2);
+    for (auto& [node, facts] : facts_)
+      if (inventory_.FindNode(node)->role == NodeRole::kCompute)
+        facts["pci_devices"] = {
+            {{"vendor_id", "10de"}, {"device_id", "1b06"}, {"class_code", "030000"}}};
+    std::map<std::string, std::set<std::string>> needed, repositories;  // by node
+    for (const v1::Plan& plan : CompileAll())
+      for (const v1::RolePlan& role : plan.roles())
+        for (const v1::Step& step : role.steps()) {
+          if (!step.skip_reason().empty()) continue;
+          if (step.has_package_repository() &&
+              step.package_repository().state() != v1::PRESENCE_ABSENT)
+            repositories[plan.node_name()].insert(step.package_repository().name());
+          if (!step.has_package() || step.package().state() == v1::PACKAGE_STATE_ABSENT) continue;
+          for (const std::string& name : step.package().names())
+            for (const auto& [pattern, repository] : kVendorPackages)
+              if (RE2::FullMatch(name, pattern)) needed[plan.node_name()].insert(repository);
+        }
+    EXPECT_FALSE(needed.empty()) << entry.path();
+    for (const auto& [node, names] : needed)
+      for (const std::string& name : names)
+        EXPECT_EQ(repositories[node].count(name), 1u)
+            << entry.path() << ": " << node << ", " << name;
   }
 }
 
