@@ -20,6 +20,8 @@ namespace {
 // Among so many of the newest, work that an earlier process began is looked for.
 constexpr uint32_t kRecentRuns = 1000;
 constexpr uint32_t kRecentValidations = 8;
+// A node that has rebooted reports its GPUs within seconds.
+constexpr absl::Duration kPassGrace = absl::Minutes(2);
 
 using Progress = absl::StatusOr<std::optional<NodeMove>>;
 
@@ -75,6 +77,24 @@ Progress OfValidation(Transaction& txn, const ActiveRollout& rollout, size_t ind
                            validation.message.empty() ? "" : ": ", validation.message));
 }
 
+// A rollout without a suite gives no pass to a node that the gate keeps out for want of one.
+std::optional<NodeMove> WithoutPass(const ActiveRollout& rollout, size_t index,
+                                    const slurm::SlurmNode& slurm_node, absl::Time seen_at) {
+  const RolloutNodeRecord& node = rollout.nodes[index];
+  const std::optional<std::string> owner = slurm::OwnerOf(slurm_node.reason);
+  const bool is_gates = owner.has_value() && *owner != rollout.record.rollout_id;
+  if (!rollout.request.suite().empty() || !is_gates) return std::nullopt;
+  if (!node.was_available)
+    return Move(index, NodeEvent::kBack,
+                absl::StrCat("stays out of service, as it was: ", slurm_node.reason));
+  // Its facts may still be on their way.
+  if (seen_at - node.since < kPassGrace) return std::nullopt;
+  return Move(index, NodeEvent::kUntested,
+              absl::StrCat("it is not the machine that has passed any more (", slurm_node.reason,
+                           "), and this rollout has no suite: muster validate ", node.node,
+                           ", then muster node resume ", node.node));
+}
+
 std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, const Observation& seen,
                                 const std::set<std::string>& held) {
   const RolloutNodeRecord& node = rollout.nodes[index];
@@ -90,7 +110,7 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
   }
   if (held.count(node.node_uuid) > 0)
     return Move(index, NodeEvent::kBack, "stays out of service: somebody drained it");
-  return std::nullopt;
+  return WithoutPass(rollout, index, slurm_node, seen.at);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ constexpr const char* kNodeGrid[] = {
     "applying apply failed: failed", "validating left out: skipped",
     "validating passed: resuming",   "validating not passed: quarantined",
     "validating untested: failed",   "resuming left out: skipped",
-    "resuming back: done",
+    "resuming untested: failed",     "resuming back: done",
 };
 
 TEST(NodeStep, EveryCellOfTheGridIsARowOrAnError) {

@@ -246,6 +246,46 @@ TEST(RolloutManager, PeoplesDrainsStay) {
   EXPECT_EQ(cluster.gate_->ServiceOf("c003"), "in service");
 }
 
+void BootKernel(Cluster& cluster, int node, const std::string& kernel) {
+  v1::Facts facts;
+  facts.mutable_os()->set_kernel(kernel);
+  ASSERT_OK(cluster.store_.below().Update([&](Transaction& txn) {
+    return txn.nodes().PutFacts(Cluster::Uuid(node), facts.SerializeAsString());
+  }));
+}
+
+// Otherwise it would wait for ever for a node that nothing tests.
+TEST(RolloutManager, WithoutASuiteANodeThatDidNotServeStaysOut) {
+  Cluster cluster;
+  cluster.suite_ = "";
+  BootKernel(cluster, 1, "of before");
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_max_unavailable("3");
+  const v1::Rollout ended = cluster.Await(cluster.Create(request));
+  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED);
+  EXPECT_EQ(ended.nodes(0).step(), v1::ROLLOUT_STEP_DONE);
+  EXPECT_THAT(ended.nodes(0).message(), ::testing::HasSubstr("stays out of service"));
+  EXPECT_EQ(cluster.HoldCount(), 0);
+  cluster.Second();
+  EXPECT_EQ(cluster.gate_->ServiceOf("c001"), "not validated");
+  EXPECT_EQ(cluster.gate_->ServiceOf("c002"), "in service");
+}
+
+TEST(RolloutManager, WithoutASuiteAnotherKernelFailsTheNode) {
+  Cluster cluster;
+  cluster.suite_ = "";
+  v1::CreateRolloutRequest request = cluster.Request();
+  const std::string id = cluster.Create(request);
+  cluster.Second();
+  ASSERT_EQ(cluster.Get(id).nodes(0).step(), v1::ROLLOUT_STEP_DRAINING);
+  BootKernel(cluster, 1, "new");
+  const v1::Rollout paused = cluster.Await(id);
+  EXPECT_EQ(paused.state(), v1::ROLLOUT_STATE_PAUSED);
+  EXPECT_EQ(paused.nodes(0).step(), v1::ROLLOUT_STEP_FAILED);
+  EXPECT_THAT(paused.nodes(0).message(), ::testing::HasSubstr("muster validate c001"));
+  EXPECT_EQ(cluster.HoldCount(), 1);
+}
+
 TEST(RolloutManager, TwoRolloutsOverTheSameNodesExcludeEachOther) {
   Cluster cluster;
   cluster.work_ends_ = false;
