@@ -22,6 +22,22 @@ namespace fs = std::filesystem;
 constexpr size_t kLargestSite = size_t{64} << 20;
 constexpr size_t kChunk = 64 << 10;
 
+constexpr char kRebootPath[] = "playbooks/node-reboot.yaml";
+// The mark is gone after the reboot, so that the next run of the playbook reboots again, and a run
+// that is cut off does not.
+constexpr char kRebootPlaybook[] =
+    R"(# By `muster node reboot`: one reboot of each node, and nothing else.
+- play: reboot
+  hosts: compute
+  tasks:
+    - name: mark that lasts until the reboot
+      file: {path: /run/muster-node-reboot, content: "muster node reboot\n", mode: "0600"}
+      notify: reboot
+  handlers:
+    - name: reboot
+      reboot: {when: always, reason: "{{ reboot_reason | default('muster node reboot') }}", timeout: 20m}
+)";
+
 bool IsLeftOut(const std::string& name) {
   return absl::StartsWith(name, ".") || absl::EndsWith(name, "~") || absl::EndsWith(name, ".swp");
 }
@@ -65,16 +81,33 @@ absl::Status CollectHardware(const fs::path& site, std::map<std::string, std::st
   return Collect(site / "inventory/hardware", "inventory/hardware", out);
 }
 
+absl::Status CollectSuites(const std::string& site_folder,
+                           std::map<std::string, std::string>& files) {
+  const fs::path site(site_folder);
+  std::error_code error;
+  if (!fs::is_directory(site / "playbooks/suites", error)) {
+    return absl::NotFoundError(absl::StrCat("no folder playbooks/suites in ", site_folder,
+                                            "; run this in the site folder, or pass --site DIR "
+                                            "(Muster's own suites are in /usr/share/muster)"));
+  }
+  RETURN_IF_ERROR(Collect(site / "playbooks/suites", "playbooks/suites", files));
+  return CollectHardware(site, files);
+}
+
+absl::StatusOr<SiteBundle> Pack(const std::map<std::string, std::string>& files) {
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  return bundle;
+}
+
 // A folder of playbooks, with the hardware of the site that it lies in.
 absl::StatusOr<SiteBundle> PackFolder(const fs::path& folder) {
   std::map<std::string, std::string> files;
   RETURN_IF_ERROR(Collect(folder, folder.filename().string(), files));
   RETURN_IF_ERROR(CollectHardware(folder.parent_path(), files));
   if (files.empty()) return absl::NotFoundError(absl::StrCat("no files in ", folder.string()));
-  SiteBundle bundle;
-  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
-  bundle.sha256 = Sha256Hex(bundle.archive);
-  return bundle;
+  return Pack(files);
 }
 
 }  // namespace
@@ -105,19 +138,16 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
 }
 
 absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
-  const fs::path site(site_folder);
-  std::error_code error;
-  if (!fs::is_directory(site / "playbooks/suites", error)) {
-    return absl::NotFoundError(absl::StrCat("no folder playbooks/suites in ", site_folder,
-                                            "; run this in the site folder, or pass --site DIR "
-                                            "(Muster's own suites are in /usr/share/muster)"));
-  }
   std::map<std::string, std::string> files;
-  RETURN_IF_ERROR(Collect(site / "playbooks/suites", "playbooks/suites", files));
-  RETURN_IF_ERROR(CollectHardware(site, files));
-  SiteBundle bundle;
-  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
-  bundle.sha256 = Sha256Hex(bundle.archive);
+  RETURN_IF_ERROR(CollectSuites(site_folder, files));
+  return Pack(files);
+}
+
+absl::StatusOr<SiteBundle> PackReboot(const std::string& suites_of) {
+  std::map<std::string, std::string> files = {{kRebootPath, kRebootPlaybook}};
+  if (!suites_of.empty()) RETURN_IF_ERROR(CollectSuites(suites_of, files));
+  ASSIGN_OR_RETURN(SiteBundle bundle, Pack(files));
+  bundle.playbook = kRebootPath;
   return bundle;
 }
 

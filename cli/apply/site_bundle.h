@@ -29,6 +29,11 @@ absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path);
 // NotFound: there are no suites.
 absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder);
 
+// Packs a playbook that reboots each node once and does nothing else, the same bytes every time,
+// and beside it the suites of the site folder unless that is empty. Its variable `reboot_reason`
+// goes into the audit log.
+absl::StatusOr<SiteBundle> PackReboot(const std::string& suites_of);
+
 // Sends the bundle unless the controller has it already.
 absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle);
 

@@ -236,8 +236,8 @@ absl::StatusOr<int> ResumeNodes(Context& context, const std::string& nodes,
 }  // namespace
 
 void AddNode(CLI::App& app, Context& context) {
-  CLI::App* node =
-      app.add_subcommand("node", "Machines: add, list, bootstrap, approve, drain, remove, replace");
+  CLI::App* node = app.add_subcommand(
+      "node", "Machines: add, list, bootstrap, approve, drain, reboot, remove, replace");
   node->require_subcommand(1);
   AddNodeAdd(*node, context);
 
@@ -302,6 +302,7 @@ void AddNode(CLI::App& app, Context& context) {
   SetAction(resume, context,
             [&context, held_nodes, reason] { return ResumeNodes(context, *held_nodes, *reason); });
 
+  AddNodeReboot(*node, context);
   AddNodeRemove(*node, context);
   AddNodeReplace(*node, context);
 

@@ -40,6 +40,7 @@ void AddWhoAmI(CLI::App& app, Context& context);
 // Subcommands with a file of their own; their nouns add them.
 void AddInventoryPull(CLI::App& inventory, Context& context);
 void AddNodeAdd(CLI::App& node, Context& context);
+void AddNodeReboot(CLI::App& node, Context& context);
 void AddNodeRemove(CLI::App& node, Context& context);
 void AddNodeReplace(CLI::App& node, Context& context);
 void AddRma(CLI::App& validate, Context& context);

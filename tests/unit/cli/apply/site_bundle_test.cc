@@ -120,5 +120,21 @@ TEST_F(SiteBundleTest, SuitesTravelWithTheHardwareFilesAndNothingElse) {
                           Pair("playbooks/suites/quick.yaml", "name: quick\n")));
 }
 
+// An operator may reboot once an administrator has approved it, because it never changes.
+TEST_F(SiteBundleTest, TheRebootIsTheSameBundleEveryTime) {
+  const auto bundle = PackReboot("");
+  ASSERT_OK(bundle);
+  EXPECT_EQ(bundle->playbook, "playbooks/node-reboot.yaml");
+  EXPECT_EQ(bundle->sha256, PackReboot("")->sha256);
+  const auto files = sys::UnpackTarGz(bundle->archive);
+  ASSERT_OK(files);
+  EXPECT_EQ(files->size(), 1u);
+  Write("/playbooks/suites/quick.yaml", "name: quick\n");
+  const auto with_suites = PackReboot(root_);
+  ASSERT_OK(with_suites);
+  EXPECT_EQ(sys::UnpackTarGz(with_suites->archive)->count("playbooks/suites/quick.yaml"), 1u);
+  EXPECT_EQ(PackReboot(root_ + "/inventory").status().code(), absl::StatusCode::kNotFound);
+}
+
 }  // namespace
 }  // namespace muster::cli
