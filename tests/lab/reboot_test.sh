@@ -116,4 +116,80 @@ apply "$playbook" --limit c002
 wait "$killer"
 expect_applied 0 "apply with a killed controller"
 expect_rebooted c002 "$boot2" "killed controller"
+
+step "commands on nodes are off"
+run_on() {  # ARGS OF exec…: leaves the exit code in RC and what was said in OUTPUT
+  RC=0
+  show muster exec "$@" || RC=$?
+  OUTPUT=$SAID
+}
+nothing_sleeps() { ! lab exec "$1" pgrep -f "^sleep $2" >/dev/null; }  # NODE SECONDS
+wait_for 20 "musterd is back" muster status
+run_on c001 -- true
+expect_equal 1 "$RC" "exit code while they are off"
+expect_contains "$OUTPUT" "commands on nodes are off" "the refusal"
+lab exec login1 sed -i 's/^exec: .*/exec: "on"/; s/^slurm_gate: .*/slurm_gate: "on"/' /etc/muster/controller.yaml
+lab exec login1 systemctl restart musterd
+wait_for 30 "a command on both nodes" muster exec 'c[001-002]' -- true
+
+step "commands on nodes: equal answers once, failures and time limits by name, nothing left behind"
+run_on 'c[001-002]' -- cat /etc/debian_version
+expect_equal 0 "$RC" "exit code of a command that succeeds"
+expect_contains "$OUTPUT" "c[001-002] (2)" "the heading of equal answers"
+# shellcheck disable=SC2016
+run_on 'c[001-002]' --timeout 2s -- sh -c \
+  'setsid sleep 311 & if [ "$(uname -n)" = c002 ]; then exec sleep 311; fi; echo "$0" "$HOME"; exit 3'
+expect_equal 3 "$RC" "exit code of a command that fails"
+expect_contains "$OUTPUT" "c001: exited with 3" "the node that failed"
+expect_contains "$OUTPUT" "sh /root" "what it said"
+expect_contains "$OUTPUT" "c002: timed out" "the node that took too long"
+for node in c001 c002; do nothing_sleeps "$node" 311 || fail "something is left on $node"; done
+run_on c001 -- upitme
+expect_equal 3 "$RC" "exit code of a program that is not there"
+expect_contains "$OUTPUT" "there is no program 'upitme'" "the program that is not there"
+muster -o json exec 'c[001-002]' -- uname -n >"$work/exec.json"
+read_json '
+import hashlib
+sha = lambda text: hashlib.sha256(text.encode()).hexdigest()
+nodes = value["nodes"]
+assert [n["end"]["outcome"] for n in nodes] == ["exited", "exited"], nodes
+lines = "".join("%s %s\n" % (n["node"], sha(n["end"]["output"])) for n in nodes)
+assert value["output_sha256"] == sha(lines), value' <"$work/exec.json"
+muster -o json audit list --limit 500 | read_json '
+ends = [e["detail"] for e in value["events"] if e["action"] == "exec.end"]
+assert any("1 exited with 3, 1 timed out" in detail for detail in ends), ends'
+
+step "an agent that is killed leaves nothing of a command"
+(sleep 2; lab exec c001 systemctl kill -s KILL --kill-who=main muster-agent) &
+killer=$!
+run_on c001 -- sh -c 'setsid sleep 322 & exec sleep 322'
+wait "$killer"
+expect_equal 4 "$RC" "exit code of a command that is lost"
+expect_contains "$OUTPUT" "c001: lost" "the node whose agent was killed"
+wait_for 20 "nothing sleeps on c001" nothing_sleeps c001 322
+
+step "node reboot: refused under a job, and when idle"
+lab exec login1 scancel "$job"
+no_job_left() { [[ -z $(lab exec login1 squeue -h) ]]; }
+wait_for 30 "no job is left" no_job_left
+validate_nodes gate tests/testdata/lab/gate 'c[001-002]'
+expect_equal 0 "$RC" "exit code of the validation"
+wait_for 60 "both serve" nodes_idle c001 c002
+boot1=$(boot_of c001) boot2=$(boot_of c002)
+job=$(run_job c001 10)
+rc=0
+show muster node reboot 'c[001-002]' --yes || rc=$?
+expect_equal 1 "$rc" "exit code under a job"
+expect_contains "$SAID" "job $job (root, wrap) runs on c001" "the refusal names the job"
+expect_same_boot c002 "$boot2" "refused"
+rc=0
+show muster node reboot 'c[001-002]' --when-idle --reason 'new firmware' --yes || rc=$?
+expect_equal 0 "$rc" "exit code of a reboot when idle"
+job_is "$job" COMPLETED || fail "job $job was not waited for: $(job_state "$job")"
+[[ $(boot_of c001) != "$boot1" ]] || fail "c001 was not rebooted"
+[[ $(boot_of c002) != "$boot2" ]] || fail "c002 was not rebooted"
+wait_for 30 "both serve again" nodes_idle c001 c002
+muster -o json audit list --limit 500 | read_json '
+permits = [e for e in value["events"] if e["action"] == "reboot.permit" and "new firmware" in e["detail"]]
+assert sorted(e["subject"] for e in permits) == ["c001", "c002"], permits'
 echo PASSED
