@@ -1,6 +1,8 @@
 #include "agent/slurm/job_listing.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -44,6 +46,10 @@ std::optional<uint64_t> ParseTimeLeft(absl::string_view text) {
   return days * 24 * 60 * 60 + seconds;
 }
 
+// The states in which a job keeps its nodes until something ends it, and in which Slurm requeues
+// it.
+constexpr absl::string_view kLastingStates[] = {"CONFIGURING", "RUNNING", "STOPPED", "SUSPENDED"};
+
 // The name on a job's only line; nullopt: it has several.
 using NamesById = absl::flat_hash_map<absl::string_view, std::optional<absl::string_view>>;
 
@@ -84,6 +90,27 @@ v1::SlurmJobs ParseSlurmJobs(absl::string_view text, const std::set<std::string>
     *jobs.add_nodes() = std::move(of_node);
   }
   return jobs;
+}
+
+std::map<std::string, JobTraits> ParseJobTraits(absl::string_view text) {
+  std::map<std::string, JobTraits> jobs;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<absl::string_view> columns = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (columns.size() != 4) continue;
+    JobTraits& job = jobs[std::string(columns[0])];
+    job.is_ending = std::find(std::begin(kLastingStates), std::end(kLastingStates), columns[1]) ==
+                    std::end(kLastingStates);
+    job.may_requeue = columns[2] == "1";
+    job.is_batch = columns[3] == "1";
+  }
+  return jobs;
+}
+
+std::string WhyNotRequeued(const JobTraits& job) {
+  if (!job.is_batch) return "it is not a batch job";
+  if (!job.may_requeue)
+    return "its user or slurm.conf does not allow it (--no-requeue, JobRequeue)";
+  return "";
 }
 
 void AddJobNames(absl::string_view text, v1::SlurmJobs& jobs) {

@@ -1,6 +1,7 @@
 // Parses squeue's listing of jobs.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -15,6 +16,21 @@ inline constexpr char kJobsFormat[] = "%i|%N|%L|%u";
 // The names alone: a user may put anything into a name, even newlines and text that looks like
 // another line.
 inline constexpr char kJobNamesFormat[] = "%i|%j";
+
+// How jobs may be dealt with: words of Slurm alone, in columns that are wide enough for them.
+inline constexpr char kJobTraitsFormat[] = "JobArrayID:64,State:32,Requeue:16,BatchFlag:16";
+
+struct JobTraits {
+  bool is_ending = false;    // it gives its nodes back by itself, or has been requeued already
+  bool may_requeue = false;  // its user and slurm.conf allow it
+  bool is_batch = false;     // Slurm can start it anew
+};
+
+// `text` has kJobTraitsFormat; by job id. Lines in another form are skipped.
+std::map<std::string, JobTraits> ParseJobTraits(absl::string_view text);
+
+// Why Slurm would not put the job back into the queue; "": it would.
+std::string WhyNotRequeued(const JobTraits& job);
 
 // `text` has kJobsFormat; lines without a host list are skipped. Leaves out nodes other than
 // `nodes`, and jobs beyond the limit of a message.

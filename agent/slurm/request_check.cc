@@ -10,11 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "agent/slurm/node_listing.h"
 #include "common/base/status.h"
+#include "common/base/text/slurm_job.h"
 
 namespace muster::agent {
 namespace {
 
-constexpr int kMaxNodes = 512;
+constexpr int kMaxCount = 512;
 constexpr size_t kMaxName = 255;
 constexpr size_t kMaxReason = 255;
 constexpr size_t kMaxRequestId = 64;
@@ -44,9 +45,15 @@ absl::Status CheckReason(const std::string& reason) {
   return absl::OkStatus();
 }
 
-absl::Status CheckCount(int count) {
-  if (count > 0 && count <= kMaxNodes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(count, " nodes; 1 to ", kMaxNodes));
+absl::Status CheckCount(int count, absl::string_view things = "nodes") {
+  if (count > 0 && count <= kMaxCount) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(count, " ", things, "; 1 to ", kMaxCount));
+}
+
+// One job: scontrol would take a list, or "all", too.
+absl::Status CheckJobId(const std::string& id) {
+  if (IsJobId(id)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", id, "' is not the id of a job"));
 }
 
 absl::Status CheckChanges(const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes,
@@ -77,6 +84,13 @@ absl::Status CheckSlurmRequest(const v1::SlurmRequest& request) {
     case v1::SlurmRequest::kListJobs:
       RETURN_IF_ERROR(CheckCount(request.list_jobs().nodes_size()));
       for (const std::string& node : request.list_jobs().nodes()) RETURN_IF_ERROR(CheckName(node));
+      return absl::OkStatus();
+    case v1::SlurmRequest::kRequeueJobs:
+      RETURN_IF_ERROR(CheckCount(request.requeue_jobs().jobs_size(), "jobs"));
+      for (const v1::SlurmJobOnNode& job : request.requeue_jobs().jobs()) {
+        RETURN_IF_ERROR(CheckJobId(job.id()));
+        RETURN_IF_ERROR(CheckName(job.node()));
+      }
       return absl::OkStatus();
     case v1::SlurmRequest::REQUEST_NOT_SET:
       break;

@@ -87,6 +87,10 @@ absl::Status SlurmCommands::Fill(const v1::SlurmRequest& request, v1::SlurmAnswe
       ASSIGN_OR_RETURN(*answer.mutable_jobs(), ListJobs(request.list_jobs()));
       return absl::OkStatus();
     }
+    case v1::SlurmRequest::kRequeueJobs: {
+      ASSIGN_OR_RETURN(*answer.mutable_requeued(), Requeue(request.requeue_jobs()));
+      return absl::OkStatus();
+    }
     case v1::SlurmRequest::REQUEST_NOT_SET:
       break;
   }
@@ -170,17 +174,51 @@ absl::Status SlurmCommands::Update(std::vector<std::string> nodes,
 
 absl::StatusOr<v1::SlurmJobs> SlurmCommands::ListJobs(const v1::ListSlurmJobs& request) {
   const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
-  ASSIGN_OR_RETURN(const std::string text, Queue(kJobsFormat));
+  ASSIGN_OR_RETURN(const std::string text, Queue(absl::StrCat("--format=", kJobsFormat)));
   v1::SlurmJobs jobs = ParseSlurmJobs(text, nodes);
   if (jobs.nodes().empty()) return jobs;
   // Without its name a job is just as much in the way.
-  if (const auto names = Queue(kJobNamesFormat); names.ok()) AddJobNames(*names, jobs);
+  if (const auto names = Queue(absl::StrCat("--format=", kJobNamesFormat)); names.ok())
+    AddJobNames(*names, jobs);
   return jobs;
+}
+
+absl::StatusOr<v1::SlurmRequeued> SlurmCommands::Requeue(const v1::RequeueSlurmJobs& request) {
+  std::set<std::string> nodes;
+  for (const v1::SlurmJobOnNode& job : request.jobs()) nodes.insert(job.node());
+  ASSIGN_OR_RETURN(const std::string listing, Queue(absl::StrCat("--format=", kJobsFormat)));
+  ASSIGN_OR_RETURN(const std::string text, Queue(absl::StrCat("--Format=", kJobTraitsFormat)));
+  std::set<std::pair<std::string, std::string>> places;  // of jobs, with their nodes
+  const v1::SlurmJobs listed = ParseSlurmJobs(listing, nodes);
+  for (const v1::SlurmNodeJobs& node : listed.nodes()) {
+    for (const v1::SlurmJobInfo& job : node.jobs()) places.emplace(job.id(), node.node());
+  }
+  const std::map<std::string, JobTraits> traits = ParseJobTraits(text);
+  v1::SlurmRequeued requeued;
+  std::set<std::string> seen;  // a job may have several of the nodes
+  for (const v1::SlurmJobOnNode& job : request.jobs()) {
+    const auto found = traits.find(job.id());
+    const bool is_there = found != traits.end() && places.count({job.id(), job.node()}) > 0;
+    if (!is_there || found->second.is_ending || !seen.insert(job.id()).second) continue;
+    std::string why = WhyNotRequeued(found->second);
+    if (why.empty()) {
+      // Without "Incomplete" a job that ends in this moment would run a second time.
+      const absl::Status done =
+          Run({"scontrol", "requeue", "Incomplete", job.id()}, kMaxMessage * 4).status();
+      if (absl::IsUnavailable(done)) return done;
+      why = std::string(done.message());
+    }
+    if (why.empty()) continue;
+    v1::SlurmJobLeftAlone& left = *requeued.add_left_alone();
+    left.set_id(job.id());
+    left.set_why(ValidUtf8(why, kMaxMessage));
+  }
+  return requeued;
 }
 
 absl::StatusOr<std::string> SlurmCommands::Queue(absl::string_view format) {
   // For all nodes: squeue fails as a whole for a name that Slurm does not know.
-  return Run({"squeue", "--noheader", absl::StrCat("--format=", format),
+  return Run({"squeue", "--noheader", std::string(format),
               "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING,"
               "RESIZING,STAGE_OUT"},
              kMaxListing);

@@ -17,8 +17,9 @@ class ProcessRunner;
 namespace muster::agent {
 
 // Calls scontrol and squeue as root of the node on which slurmctld runs, whom Slurm lets drain
-// nodes. A node is changed only if a look right before the change finds it as expected: a change
-// that somebody else makes between the two, within some hundredths of a second, is lost.
+// nodes and requeue jobs. A node is changed only if a look right before the change finds it as
+// expected: a change that somebody else makes between the two, within some hundredths of a second,
+// is lost.
 class SlurmCommands {
  public:
   // `processes` must outlive the object.
@@ -43,7 +44,8 @@ class SlurmCommands {
       const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
       const std::vector<std::string>& settings);
   absl::StatusOr<v1::SlurmJobs> ListJobs(const v1::ListSlurmJobs& request);
-  // The jobs that have nodes, in squeue's output.
+  absl::StatusOr<v1::SlurmRequeued> Requeue(const v1::RequeueSlurmJobs& request);
+  // The jobs that have nodes, in squeue's output; `format` is an option of squeue.
   absl::StatusOr<std::string> Queue(absl::string_view format);
   absl::Status Update(std::vector<std::string> nodes, const std::vector<std::string>& settings);
 

@@ -10,7 +10,17 @@ namespace muster::cli {
 namespace {
 
 constexpr char kPauseWord[] = "pause", kRollBackWord[] = "rollback", kWaitWord[] = "wait",
-               kSkipWord[] = "skip";
+               kSkipWord[] = "skip", kRequeueWord[] = "requeue";
+
+struct TimeoutWord {
+  const char* word;
+  v1::DrainTimeoutAction action;
+};
+constexpr TimeoutWord kTimeoutWords[] = {
+    {kWaitWord, v1::DRAIN_TIMEOUT_ACTION_WAIT},
+    {kSkipWord, v1::DRAIN_TIMEOUT_ACTION_SKIP},
+    {kRequeueWord, v1::DRAIN_TIMEOUT_ACTION_REQUEUE},
+};
 
 void AddBudgets(CLI::App& command, UpdateOptions& options) {
   command
@@ -54,10 +64,11 @@ void AddTimes(CLI::App& command, UpdateOptions& options) {
           ->type_name("DURATION");
   command
       .add_option("--on-timeout", options.on_timeout,
-                  "After that: wait (default), or skip: the node comes last, and is left out the "
-                  "second time")
+                  "After that: wait (default); skip: the node comes last, and is left out the "
+                  "second time; or requeue: Slurm puts its jobs back into the queue, where they "
+                  "can be, and the others are waited for")
       ->type_name("ACTION")
-      ->check(CLI::IsMember({kWaitWord, kSkipWord}).description(""))
+      ->check(CLI::IsMember({kWaitWord, kSkipWord, kRequeueWord}).description(""))
       ->needs(timeout);
 }
 
@@ -128,9 +139,9 @@ absl::StatusOr<v1::CreateRolloutRequest> RequestFor(const UpdateOptions& options
                                          "4h or 2d"));
     *request.mutable_drain_timeout() = ToProtoDuration(timeout);
   }
-  if (!options.on_timeout.empty())
-    request.set_on_timeout(options.on_timeout == kSkipWord ? v1::DRAIN_TIMEOUT_ACTION_SKIP
-                                                           : v1::DRAIN_TIMEOUT_ACTION_WAIT);
+  for (const TimeoutWord& row : kTimeoutWords) {
+    if (options.on_timeout == row.word) request.set_on_timeout(row.action);
+  }
   return request;
 }
 

@@ -30,7 +30,8 @@ absl::StatusOr<std::map<std::string, std::string>> NodesInUpdate(Transaction& tx
     ASSIGN_OR_RETURN(const auto nodes, txn.rollouts().ListNodes(rollout.rollout_id));
     for (const RolloutNodeRecord& node : nodes) {
       const bool is_active =
-          node.step >= v1::ROLLOUT_STEP_DRAINING && node.step <= v1::ROLLOUT_STEP_RESUMING;
+          node.step == v1::ROLLOUT_STEP_REQUEUING ||
+          (node.step >= v1::ROLLOUT_STEP_DRAINING && node.step <= v1::ROLLOUT_STEP_RESUMING);
       if (is_active) updating[node.node] = rollout.rollout_id;
     }
   }

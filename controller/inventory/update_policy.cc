@@ -34,7 +34,9 @@ constexpr NumberKey kNumbers[] = {
 };
 
 constexpr Word<v1::DrainTimeoutAction> kTimeoutActions[] = {
-    {"wait", v1::DRAIN_TIMEOUT_ACTION_WAIT}, {"skip", v1::DRAIN_TIMEOUT_ACTION_SKIP}};
+    {"wait", v1::DRAIN_TIMEOUT_ACTION_WAIT},
+    {"skip", v1::DRAIN_TIMEOUT_ACTION_SKIP},
+    {"requeue", v1::DRAIN_TIMEOUT_ACTION_REQUEUE}};
 constexpr Word<v1::RolloutFailureAction> kFailureActions[] = {
     {"pause", v1::ROLLOUT_FAILURE_ACTION_PAUSE},
     {"rollback", v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK}};

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct ActiveRollout {
   std::shared_ptr<RolloutFeed> feed;
   // When to try again to begin a run or a validation that other work was in the way of, by node.
   std::map<size_t, absl::Time> retry_at;
+  // The jobs that Slurm was asked to requeue, by node: each once in the life of this process.
+  std::map<size_t, std::set<std::string>> requeued;
 
   // The first so many nodes are workers.
   uint32_t worker_count() const {

@@ -53,6 +53,7 @@ absl::Status PutHold(Transaction& txn, const RolloutNodeRecord& node, absl::Time
   const auto step = static_cast<v1::RolloutStep>(node.step);
   switch (step) {
     case v1::ROLLOUT_STEP_DRAINING:
+    case v1::ROLLOUT_STEP_REQUEUING:
     case v1::ROLLOUT_STEP_APPLYING:
     case v1::ROLLOUT_STEP_VALIDATING:
       return txn.node_holds().Put({node.node_uuid, node.rollout_id, "being updated", now});

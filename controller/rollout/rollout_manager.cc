@@ -14,6 +14,7 @@
 #include "controller/rollout/node_work.h"
 #include "controller/rollout/plan/rollout_plan.h"
 #include "controller/rollout/preparation.h"
+#include "controller/rollout/requeue.h"
 #include "controller/rollout/rollout_changes.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/run_engine.h"
@@ -31,10 +32,9 @@ struct NodeDecisionRow {
   NodeEvent event;
 };
 constexpr NodeDecisionRow kNodeDecisions[] = {
-    {Decision::kTake, NodeEvent::kTaken},
-    {Decision::kIdle, NodeEvent::kIdle},
-    {Decision::kPassOver, NodeEvent::kPassedOver},
-    {Decision::kLeaveOut, NodeEvent::kLeftOut},
+    {Decision::kTake, NodeEvent::kTaken},          {Decision::kIdle, NodeEvent::kIdle},
+    {Decision::kPassOver, NodeEvent::kPassedOver}, {Decision::kLeaveOut, NodeEvent::kLeftOut},
+    {Decision::kRequeue, NodeEvent::kOverdue},
 };
 struct WholeDecisionRow {
   Decision::Kind kind;
@@ -305,7 +305,7 @@ std::vector<std::string> RolloutManager::JobsWanted() {
         rollout->state() == v1::ROLLOUT_STATE_ROLLING && active < rollout->limits.max_unavailable;
     for (size_t i = 0; i < rollout->nodes.size(); ++i) {
       const v1::RolloutStep step = rollout->step(i);
-      if (step == v1::ROLLOUT_STEP_DRAINING || (may_take && step == v1::ROLLOUT_STEP_PENDING))
+      if (IsEmptying(step) || (may_take && step == v1::ROLLOUT_STEP_PENDING))
         names.push_back(rollout->nodes[i].node);
     }
   }
@@ -395,7 +395,8 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
     const bool needs_run = step == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty();
     const bool needs_suite = step == v1::ROLLOUT_STEP_VALIDATING && node.validation_id.empty() &&
                              !rollout.request.suite().empty() && i < rollout.worker_count();
-    if (!needs_run && !needs_suite) continue;
+    const bool needs_requeue = !JobsToRequeue(rollout, i, seen_).empty();
+    if (!needs_run && !needs_suite && !needs_requeue) continue;
     const auto retry = rollout.retry_at.find(i);
     const bool is_due = retry == rollout.retry_at.end() || retry->second <= now ||
                         retry->second - now > kRetryInterval;  // the clock was set back
@@ -457,6 +458,7 @@ absl::StatusOr<std::string> RolloutManager::CreateWayBack(const ActiveRollout& r
 }
 
 void RolloutManager::Begin(const Opening& opening) {
+  if (opening.step == v1::ROLLOUT_STEP_REQUEUING) return Requeue(opening);
   v1::CreateRolloutRequest request;
   RolloutNodeRecord node;
   RunActor actor;
@@ -499,6 +501,35 @@ void RolloutManager::Begin(const Opening& opening) {
   // same changes nothing.
   Commit(with_.store, *rollout, {move}, std::nullopt, ControllerActor(), with_.clock.Now())
       .IgnoreError();
+}
+
+void RolloutManager::Requeue(const Opening& opening) {
+  RolloutRecord record;
+  std::string node;
+  std::vector<SlurmJob> jobs;
+  {
+    absl::MutexLock lock(&mutex_);
+    const ActiveRollout* rollout = Find(opening.rollout_id);
+    if (rollout == nullptr) return;
+    jobs = JobsToRequeue(*rollout, opening.node, seen_);
+    record = rollout->record;
+    node = rollout->nodes[opening.node].node;
+  }
+  if (jobs.empty()) return;
+  if (const absl::Status may = with_.may_continue(CreatorOf(record).mandate); !may.ok())
+    return Note(opening, absl::StrCat("waits: ", may.message()));
+  const absl::StatusOr<std::string> done = RequeueJobs(with_, record, node, jobs);
+  if (!done.ok() && MayBeTemporary(done.status()))
+    return Note(opening, absl::StrCat("waits: ", done.status().message()));
+  {
+    absl::MutexLock lock(&mutex_);
+    ActiveRollout* rollout = Find(opening.rollout_id);
+    if (rollout == nullptr) return;
+    for (const SlurmJob& job : jobs) rollout->requeued[opening.node].insert(job.id);
+  }
+  Note(opening, done.ok() ? *done
+                          : absl::StrCat("its jobs cannot be requeued, and are waited for: ",
+                                         done.status().message()));
 }
 
 void RolloutManager::Note(const Opening& opening, absl::string_view message) {

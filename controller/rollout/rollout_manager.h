@@ -76,7 +76,7 @@ class RolloutManager {
   absl::Time Step();
 
  private:
-  // A run or a validation to begin, outside of the lock.
+  // A run or a validation to begin, or jobs to requeue, outside of the lock.
   struct Opening {
     std::string rollout_id;
     size_t node = 0;
@@ -97,6 +97,7 @@ class RolloutManager {
   absl::StatusOr<std::string> CreateWayBack(const ActiveRollout& rollout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin(const Opening& opening);
+  void Requeue(const Opening& opening);
   // Stores what the node waits for, if that is news; it is tried again after kRetryInterval.
   void Note(const Opening& opening, absl::string_view message);
 

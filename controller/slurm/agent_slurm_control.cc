@@ -180,6 +180,36 @@ absl::StatusOr<SlurmJobsByNode> AgentSlurmControl::JobsOn(const std::vector<std:
   return jobs;
 }
 
+absl::StatusOr<LeftAlone> AgentSlurmControl::Requeue(const std::vector<JobOnNode>& jobs) {
+  LeftAlone left;
+  std::vector<JobOnNode> possible;
+  for (const JobOnNode& job : jobs) {
+    // The agent refuses requests with such ids as a whole.
+    if (IsJobId(job.job)) {
+      possible.push_back(job);
+    } else {
+      left[job.job] = "it is a part of another job";
+    }
+  }
+  RETURN_IF_ERROR(InParts(possible, [&](const std::vector<JobOnNode>& part) -> absl::Status {
+    v1::SlurmRequest request;
+    std::set<absl::string_view> asked;
+    for (const JobOnNode& job : part) {
+      v1::SlurmJobOnNode& entry = *request.mutable_requeue_jobs()->add_jobs();
+      entry.set_id(job.job);
+      entry.set_node(job.node);
+      asked.insert(job.job);
+    }
+    ASSIGN_OR_RETURN(const v1::SlurmAnswer answer,
+                     Ask(std::move(request), v1::SlurmAnswer::kRequeued));
+    for (const v1::SlurmJobLeftAlone& job : answer.requeued().left_alone()) {
+      if (asked.count(job.id()) > 0) left[job.id()] = job.why();
+    }
+    return absl::OkStatus();
+  }));
+  return left;
+}
+
 void AgentSlurmControl::OnConnected(absl::string_view node_uuid, const v1::Hello&) {
   // The agent forgets requests of an earlier connection.
   OnDisconnected(node_uuid);

@@ -52,6 +52,7 @@ class AgentSlurmControl final : public SlurmControl, public AgentSessionListener
                                   const std::string& reason) override;
   absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) override;
   absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) override;
+  absl::StatusOr<LeftAlone> Requeue(const std::vector<JobOnNode>& jobs) override;
 
   // AgentSessionListener
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;

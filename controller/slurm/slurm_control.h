@@ -29,7 +29,14 @@ struct NodeChange {
   std::string expected_reason;
 };
 
-// By node: the reason why it was not changed ("drained by root: bad disk").
+// A job, and the node from which it is to go.
+struct JobOnNode {
+  std::string job;  // as SlurmJob::id
+  std::string node;
+};
+
+// By node: the reason why it was not changed ("drained by root: bad disk"). By job id, where jobs
+// were to be changed ("it is not a batch job").
 using LeftAlone = std::map<std::string, std::string>;
 
 // Thread-safe. Every call blocks for Slurm. Errors: Unavailable: slurmctld or the path to it does
@@ -48,6 +55,9 @@ class SlurmControl {
   virtual absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) = 0;
   // The jobs on these nodes.
   virtual absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) = 0;
+  // Puts the jobs back into the queue, where Slurm and their users allow it; jobs that have ended
+  // or that are ending are fine. Ends none for good.
+  virtual absl::StatusOr<LeftAlone> Requeue(const std::vector<JobOnNode>& jobs) = 0;
 };
 
 // The reason that marks a drain as ours: "muster:v-7k3m9q2x failed this validation".

@@ -1,6 +1,7 @@
 // A slurmctld in memory.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -77,12 +78,34 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
     return found;
   }
 
+  // The jobs start anew later, on another node; those in `not_requeued` stay.
+  absl::StatusOr<controller::slurm::LeftAlone> Requeue(
+      const std::vector<controller::slurm::JobOnNode>& asked) override {
+    if (!status.ok()) return status;
+    if (!requeue_status.ok()) return requeue_status;
+    controller::slurm::LeftAlone left;
+    for (const auto& [id, node] : asked) {
+      calls.push_back(absl::StrCat("requeue ", id, " on ", node));
+      if (const auto found = not_requeued.find(id); found != not_requeued.end()) {
+        left[id] = found->second;
+        continue;
+      }
+      std::vector<SlurmJob>& here = jobs[node];
+      here.erase(std::remove_if(here.begin(), here.end(),
+                                [&id = id](const SlurmJob& job) { return job.id == id; }),
+                 here.end());
+    }
+    return left;
+  }
+
   std::map<std::string, controller::slurm::SlurmNode> nodes;
   SlurmJobsByNode jobs;
-  std::vector<std::string> calls;       // all except listings of nodes
-  absl::Status status;                  // every call returns it while it is an error
-  absl::Status update_status;           // changes return it while it is an error
-  std::function<void()> after_listing;  // called between a look and the action that follows
+  controller::slurm::LeftAlone not_requeued;  // why Slurm does not put a job back into the queue
+  std::vector<std::string> calls;             // all except listings of nodes
+  absl::Status status;                        // every call returns it while it is an error
+  absl::Status update_status;                 // changes of nodes return it while it is an error
+  absl::Status requeue_status;                // Requeue() returns it while it is an error
+  std::function<void()> after_listing;        // called between a look and the action that follows
 };
 
 }  // namespace muster::testing

@@ -110,8 +110,11 @@ void Listen(absl::string_view frames) {
   }
   if (const auto left = control.Drain(changes, OwnReason("v-1", "x")); left.ok()) CheckLeft(*left);
   if (const auto left = control.Undrain(changes); left.ok()) CheckLeft(*left);
+  if (const auto left = control.Requeue({{"12", "c001"}, {"13_4", "c002"}}); left.ok()) {
+    for (const auto& [job, why] : *left) Check(job == "12" || job == "13_4");
+  }
   // As many parts of a list as fit, and one for each of the other requests.
-  Check(agent.requests <= 64 + 3);
+  Check(agent.requests <= 64 + 4);
 }
 
 }  // namespace

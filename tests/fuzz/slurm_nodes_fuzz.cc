@@ -21,6 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const v1::SlurmNodes part = agent::SlurmNodesAfter(nodes, "");
   v1::SlurmNodes copy;
   if (!copy.ParseFromString(part.SerializeAsString())) std::abort();
+  for (const auto& [id, traits] : agent::ParseJobTraits(text)) {
+    if (id.empty()) std::abort();
+  }
   v1::SlurmJobs jobs = agent::ParseSlurmJobs(text, {"c001", "c002"});
   const int nodes_with_jobs = jobs.nodes_size();
   agent::AddJobNames(text, jobs);

@@ -2,6 +2,7 @@
 # Rolling updates of workers with jobs: one node at a time is out, each reboots and passes its suite
 # before it serves again, every job ends by itself with its whole output, whatever happens to the
 # controller meanwhile; a broken release stops at the canary and is taken back. People's drains stay.
+# Jobs that take too long are requeued where an administrator asked for it and they allow it.
 # Then by policy alone: a stack whose driver branch moves, by `muster inventory apply` and nothing else.
 # Usage: [SUITE=bookworm|trixie] update_test.sh
 set -euo pipefail
@@ -30,6 +31,7 @@ release_of() { lab exec "$1" cat /etc/lab-release; }              # NODE
 all_serve() { [[ $(lab exec login1 sinfo -h -N -o '%N %T' | grep -cE ' (idle|planned|mixed|allocated)-?$') == 4 ]]; }
 submit() { lab exec login1 sbatch --parsable --mem=16 --open-mode=append "$@"; }  # ARGS…: prints the id
 job_state() { lab exec login1 scontrol --oneliner show job "$1" | grep -o 'JobState=[A-Z]*'; }  # JOB
+restarts() { lab exec login1 scontrol --oneliner show job "$1" | grep -o 'Restarts=[0-9]*'; }  # JOB
 update() {  # ARGS…: leaves the exit code in RC, what was said in OUTPUT, the rollout in ID
   RC=0
   show muster update --yes "$@" || RC=$?
@@ -136,6 +138,7 @@ for i in "${!workers[@]}"; do
   lab exec "$node" test -x /usr/bin/tree || fail "$node lacks the package"
 done
 expect_equal JobState=COMPLETED "$(job_state "$long")" "the long job"
+expect_equal Restarts=0 "$(restarts "$long")" "its restarts: nothing is requeued unasked"
 expect_equal "line 25" "$(lab exec c001 tail -n 1 /var/tmp/long.out)" "its whole output"
 no_short_job_left() { [[ -z $(lab exec login1 squeue -h -j "$short" 2>/dev/null) ]]; }
 wait_for 120 "the end of the short jobs" no_short_job_left
@@ -199,6 +202,39 @@ is_drained_for c003 "bad fan" || fail "c003 has lost its drain: $(reason c003)"
 is_drained_for c004 "bad disk" || fail "c004 has lost its drain: $(reason c004)"
 muster node resume c003
 lab exec login1 scontrol update NodeName=c004 State=RESUME
+wait_for 60 "all serve again" all_serve
+
+step "jobs that take too long are requeued if that is asked for, where they can be"
+slow=$(submit -w c001 --requeue -t 20 -o /var/tmp/slow.out \
+  --wrap 'echo begin; [ -n "$SLURM_RESTART_COUNT" ] || sleep 900; echo end')
+firm=$(submit -w c002 --no-requeue -t 20 -o /var/tmp/firm.out \
+  --wrap 'for i in $(seq 40); do echo line $i; sleep 1; done')
+both_run() { [[ $(job_state "$slow") == JobState=RUNNING && $(job_state "$firm") == JobState=RUNNING ]]; }
+wait_for 60 "both jobs run" both_run
+update "$(release_site 4)" --limit 'c[001-002]' --canary 0 --max-unavailable 2 \
+  --drain-timeout 5s --on-timeout requeue
+expect_equal 0 "$RC" "exit code of an update that requeues"
+for node in c001 c002; do expect_equal 4 "$(release_of "$node")" "release of $node"; done
+muster -o json rollout show "$ID" | read_json '
+ways = {}
+for event in value["events"]:
+    if event.get("node"): ways.setdefault(event["node"], []).append(event["step"])
+want = ["draining", "requeuing", "applying", "validating", "resuming", "done"]
+assert ways == {"c001": want, "c002": want}, ways'
+expect_equal JobState=COMPLETED "$(job_state "$firm")" "the job that may not be requeued"
+expect_equal Restarts=0 "$(restarts "$firm")" "its restarts"
+expect_equal "line 40" "$(lab exec c002 tail -n 1 /var/tmp/firm.out)" "its whole output"
+expect_equal Restarts=1 "$(restarts "$slow")" "restarts of the job that was requeued"
+# Slurm would let it wait for two minutes.
+lab exec login1 scontrol update JobId="$slow" StartTime=now
+requeued_ended() { [[ $(job_state "$slow") == JobState=COMPLETED ]]; }
+wait_for 120 "the requeued job ends" requeued_ended
+expect_equal "begin begin end" "$(lab exec c001 cat /var/tmp/slow.out | grep -E '^(begin|end)$' | tr '\n' ' ' | sed 's/ $//')" \
+  "output of both its runs"
+muster -o json audit list --limit 500 | read_json '
+found = [e["detail"] for e in value["events"] if e["action"] == "rollout.requeue"]
+assert len(found) == 2, found
+assert any(sys.argv[1] in detail for detail in found), found' "$slow"
 wait_for 60 "all serve again" all_serve
 
 step "what an administrator applied is what the policy finds up to date"

@@ -37,6 +37,7 @@ struct StepPaint {
 };
 constexpr StepPaint kStepPaints[] = {
     {v1::ROLLOUT_STEP_DRAINING, {"var(--series-4)"}},
+    {v1::ROLLOUT_STEP_REQUEUING, {"var(--series-3)"}},
     {v1::ROLLOUT_STEP_APPLYING, {"var(--series-0)"}},
     {v1::ROLLOUT_STEP_VALIDATING, {"var(--series-6)"}},
     {v1::ROLLOUT_STEP_RESUMING, {"var(--series-5)"}},

@@ -25,6 +25,7 @@ struct StepRow {
 constexpr StepRow kSteps[] = {
     {v1::ROLLOUT_STEP_PENDING, "pending", StepKind::kWaiting},
     {v1::ROLLOUT_STEP_DRAINING, "draining", StepKind::kActive},
+    {v1::ROLLOUT_STEP_REQUEUING, "requeuing", StepKind::kActive},
     {v1::ROLLOUT_STEP_APPLYING, "applying", StepKind::kActive},
     {v1::ROLLOUT_STEP_VALIDATING, "validating", StepKind::kActive},
     {v1::ROLLOUT_STEP_RESUMING, "resuming", StepKind::kActive},
@@ -99,11 +100,13 @@ std::string DescribeBudgets(const v1::Rollout& rollout) {
 
 std::string DescribeDrainLimit(const v1::CreateRolloutRequest& request) {
   if (!request.has_drain_timeout()) return "without a time limit";
-  return absl::StrCat(HumanDuration(ToDuration(request.drain_timeout())),
-                      " for each node; then it ",
-                      request.on_timeout() == v1::DRAIN_TIMEOUT_ACTION_SKIP
-                          ? "comes last, and the second time it is left out"
-                          : "is waited for all the same");
+  const v1::DrainTimeoutAction action = request.on_timeout();
+  return absl::StrCat(HumanDuration(ToDuration(request.drain_timeout())), " for each node; then ",
+                      action == v1::DRAIN_TIMEOUT_ACTION_SKIP
+                          ? "it comes last, and the second time it is left out"
+                      : action == v1::DRAIN_TIMEOUT_ACTION_REQUEUE
+                          ? "its jobs are requeued where they can be, and the others are waited for"
+                          : "it is waited for all the same");
 }
 
 std::string NodesIn(const v1::Rollout& rollout, bool (*is_wanted)(v1::RolloutStep)) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/render/rollout/rollout_words.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/plain_text.h"
 #include "muster/v1/node.pb.h"
@@ -56,9 +57,8 @@ std::string AfterDrain(const std::vector<std::string>& nodes, absl::string_view 
 
 std::string InHandsOf(const v1::Rollout& rollout, const std::vector<std::string>& nodes) {
   for (const v1::RolloutNode& node : rollout.nodes()) {
-    const bool is_active =
-        node.step() >= v1::ROLLOUT_STEP_DRAINING && node.step() <= v1::ROLLOUT_STEP_RESUMING;
-    if (!is_active || std::find(nodes.begin(), nodes.end(), node.node()) == nodes.end()) continue;
+    if (!IsActive(node.step()) || std::find(nodes.begin(), nodes.end(), node.node()) == nodes.end())
+      continue;
     return absl::StrCat("rollout ", rollout.rollout_id(), " is updating ", node.node(),
                         ": wait until it is done with it (muster rollout explain ", node.node(),
                         "), or end it: muster rollout abort ", rollout.rollout_id());

@@ -4,8 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/human_duration.h"
@@ -17,6 +19,7 @@ namespace {
 // The most jobs that one text names.
 constexpr size_t kMaxNamed = 5;
 constexpr size_t kMaxIdBytes = 32;
+constexpr size_t kMaxIdDigits = 10;
 constexpr size_t kMaxUserBytes = 32;
 constexpr size_t kMaxNameBytes = 40;
 // Limit of a host list: one that cannot be folded is as long as the cluster is large.
@@ -81,6 +84,15 @@ std::vector<Group> GroupByNodes(const SlurmJobsByNode& jobs) {
 }
 
 }  // namespace
+
+bool IsJobId(absl::string_view id) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(id, '_');
+  return parts.size() <= 2 && std::all_of(parts.begin(), parts.end(), [](absl::string_view part) {
+           return !part.empty() && part.size() <= kMaxIdDigits &&
+                  std::all_of(part.begin(), part.end(),
+                              [](unsigned char c) { return absl::ascii_isdigit(c); });
+         });
+}
 
 std::string Describe(absl::Span<const SlurmJob> jobs) { return Describe(jobs, kMaxNamed); }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
@@ -20,6 +21,10 @@ struct SlurmJob {
 
 // The jobs of each node that has any; a job on several nodes is in each row.
 using SlurmJobsByNode = std::map<std::string, std::vector<SlurmJob>>;
+
+// Whether Slurm's programs take it for one job: "1234" or a task of an array, "1235_7". A part of a
+// heterogeneous job, "1236+1", is not one.
+bool IsJobId(absl::string_view id);
 
 // "job 4 (root, s3)", "jobs 4 (root, s3) and 5 (eve, train)", "jobs 1, 2, 3, 4, 5 and 2 more":
 // plain text of one line and bounded length, whatever the jobs are called.

@@ -37,13 +37,18 @@ std::string ExplainDraining(const RolloutView& view, const NodeView& node) {
   } else {
     return "has no jobs, and is updated next";
   }
-  if (!view.limits.passes_over || view.limits.drain_timeout == absl::InfiniteDuration()) {
-    return text;
+  if (node.step == v1::ROLLOUT_STEP_REQUEUING) {
+    // What became of the attempt is the message of the step.
+    return node.message.empty() ? text : absl::StrCat(text, ": ", node.message);
   }
+  const bool has_end = view.limits.passes_over || view.limits.requeues;
+  if (!has_end || view.limits.drain_timeout == absl::InfiniteDuration()) return text;
   const absl::Duration left =
       std::max(node.since + view.limits.drain_timeout - view.now, absl::ZeroDuration());
-  return absl::StrCat(text, ". After another ", HumanDuration(left), " it ",
-                      node.passed_over ? "is left out" : "goes back into service and comes last");
+  return absl::StrCat(text, ". After another ", HumanDuration(left),
+                      view.limits.requeues ? " the jobs that can be requeued are"
+                      : node.passed_over   ? " it is left out"
+                                           : " it goes back into service and comes last");
 }
 
 // The nodes that are out of service, counted against one limit.
@@ -168,6 +173,7 @@ std::string ExplainNode(const RolloutView& view, absl::string_view node) {
     case v1::ROLLOUT_STEP_PENDING:
       return ExplainPending(view, *found);
     case v1::ROLLOUT_STEP_DRAINING:
+    case v1::ROLLOUT_STEP_REQUEUING:
       return ExplainDraining(view, *found);
     case v1::ROLLOUT_STEP_APPLYING:
       return WithDetail("is being updated", found->message);

@@ -141,6 +141,7 @@ absl::StatusOr<Limits> ResolveLimits(const v1::CreateRolloutRequest& request, ui
     ASSIGN_OR_RETURN(limits.drain_timeout, NotNegative("drain_timeout", request.drain_timeout()));
   }
   limits.passes_over = request.on_timeout() == v1::DRAIN_TIMEOUT_ACTION_SKIP;
+  limits.requeues = request.on_timeout() == v1::DRAIN_TIMEOUT_ACTION_REQUEUE;
   return limits;
 }
 

@@ -23,7 +23,9 @@ struct Limits {
   absl::Duration soak = absl::ZeroDuration();
   std::vector<Window> windows;
   absl::Duration drain_timeout = absl::InfiniteDuration();
-  bool passes_over = false;  // nodes whose drain took longer; otherwise they are waited for
+  bool passes_over = false;  // nodes whose drain took longer
+  // The jobs on such nodes, where that is possible. Neither: they are waited for.
+  bool requeues = false;
 };
 
 // The share of max_unavailable that a request without one gets, at least one node.

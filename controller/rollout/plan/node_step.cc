@@ -11,6 +11,10 @@ constexpr NodeTransition kNodeTransitions[] = {
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kIdle, v1::ROLLOUT_STEP_APPLYING},
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kPassedOver, v1::ROLLOUT_STEP_PENDING},
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
+    {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kOverdue, v1::ROLLOUT_STEP_REQUEUING},
+    {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kIdle, v1::ROLLOUT_STEP_APPLYING},
+    {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kPassedOver, v1::ROLLOUT_STEP_PENDING},
+    {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
     {v1::ROLLOUT_STEP_APPLYING, NodeEvent::kApplied, v1::ROLLOUT_STEP_VALIDATING},
     {v1::ROLLOUT_STEP_APPLYING, NodeEvent::kUnchanged, v1::ROLLOUT_STEP_RESUMING},
     {v1::ROLLOUT_STEP_APPLYING, NodeEvent::kApplyFailed, v1::ROLLOUT_STEP_FAILED},
@@ -36,6 +40,8 @@ absl::string_view NodeEventName(NodeEvent event) {
       return "passed over";
     case NodeEvent::kLeftOut:
       return "left out";
+    case NodeEvent::kOverdue:
+      return "overdue";
     case NodeEvent::kIdle:
       return "idle";
     case NodeEvent::kApplied:
@@ -72,6 +78,8 @@ absl::string_view StepName(v1::RolloutStep step) {
       return "pending";
     case v1::ROLLOUT_STEP_DRAINING:
       return "draining";
+    case v1::ROLLOUT_STEP_REQUEUING:
+      return "requeuing";
     case v1::ROLLOUT_STEP_APPLYING:
       return "applying";
     case v1::ROLLOUT_STEP_VALIDATING:
@@ -92,8 +100,12 @@ absl::string_view StepName(v1::RolloutStep step) {
 }
 
 bool IsActive(v1::RolloutStep step) {
-  return step == v1::ROLLOUT_STEP_DRAINING || step == v1::ROLLOUT_STEP_APPLYING ||
+  return IsEmptying(step) || step == v1::ROLLOUT_STEP_APPLYING ||
          step == v1::ROLLOUT_STEP_VALIDATING || step == v1::ROLLOUT_STEP_RESUMING;
+}
+
+bool IsEmptying(v1::RolloutStep step) {
+  return step == v1::ROLLOUT_STEP_DRAINING || step == v1::ROLLOUT_STEP_REQUEUING;
 }
 
 bool IsOver(v1::RolloutStep step) {

@@ -12,6 +12,7 @@ enum class NodeEvent {
   kTaken,        // it has a slot
   kPassedOver,   // its jobs take too long; it comes last
   kLeftOut,      // it will not be updated
+  kOverdue,      // its jobs take too long, and are requeued
   kIdle,         // no job is on it, and none can start
   kApplied,      // its run succeeded
   kUnchanged,    // its run succeeded and changed nothing, and the node's pass holds
@@ -37,6 +38,8 @@ absl::StatusOr<v1::RolloutStep> NextStep(v1::RolloutStep step, NodeEvent event);
 absl::string_view StepName(v1::RolloutStep step);
 // The node holds a slot: from the moment in which it is taken until it is done, failed or left out.
 bool IsActive(v1::RolloutStep step);
+// The node is taken, and waits until no job is on it.
+bool IsEmptying(v1::RolloutStep step);
 // Nothing more happens to the node in this rollout.
 bool IsOver(v1::RolloutStep step);
 // Failed or quarantined.

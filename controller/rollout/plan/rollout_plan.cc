@@ -105,8 +105,15 @@ std::string DrainFailed(const RolloutView& view, const NodeView& node) {
   return absl::StrCat("its jobs have not ended within ", HumanDuration(view.limits.drain_timeout));
 }
 
+// A job that Slurm starts on the node a moment later would be the next one to requeue: first no job
+// may be able to start.
+bool IsOverdue(const RolloutView& view, const NodeView& node) {
+  return view.limits.requeues && node.step == v1::ROLLOUT_STEP_DRAINING && node.is_connected &&
+         node.is_drained && !node.jobs.empty() && view.now - node.since > view.limits.drain_timeout;
+}
+
 bool MayBeLeftOut(const NodeView& node) {
-  return node.step == v1::ROLLOUT_STEP_PENDING || node.step == v1::ROLLOUT_STEP_DRAINING;
+  return node.step == v1::ROLLOUT_STEP_PENDING || IsEmptying(node.step);
 }
 
 void LeaveOutRemoved(const RolloutView& view, std::vector<Decision>& decisions) {
@@ -120,9 +127,16 @@ void LeaveOutRemoved(const RolloutView& view, std::vector<Decision>& decisions) 
 void DecideDraining(const RolloutView& view, std::vector<Decision>& decisions) {
   if (!view.slurm_trouble.empty()) return;
   for (const NodeView& node : view.nodes) {
-    if (node.step != v1::ROLLOUT_STEP_DRAINING || node.is_removed) continue;
+    if (!IsEmptying(node.step) || node.is_removed) continue;
     if (node.is_connected && node.is_drained && node.jobs.empty()) {
       decisions.push_back({Decision::kIdle, node.name, ""});
+      continue;
+    }
+    if (IsOverdue(view, node)) {
+      decisions.push_back(
+          {Decision::kRequeue, node.name,
+           absl::StrCat(Describe(node.jobs), node.jobs.size() == 1 ? " has" : " have",
+                        " not ended within ", HumanDuration(view.limits.drain_timeout))});
       continue;
     }
     std::string why = DrainFailed(view, node);

@@ -69,6 +69,7 @@ struct Decision {
     kIdle,      // the draining node has no job and none can start
     kPassOver,  // the draining node goes back and comes last
     kLeaveOut,  // the node ends without an update
+    kRequeue,   // the jobs on the draining node are put back into the queue
     kWaveDone,  // of the whole, as RolloutEvent
     kSoaked,    //
     kPause,     //
@@ -77,7 +78,7 @@ struct Decision {
     kSettle,    //
   };
   Kind kind;
-  std::string node;    // of the first four
+  std::string node;    // of the first five
   std::string reason;  // for people; may be empty
 };
 
@@ -101,6 +102,8 @@ struct Decision {
 // - A draining node is idle when it is connected, drained and has no jobs. One that is longer in
 //   that step than drain_timeout is passed over once, and left out the second time, if the limits
 //   say so; one that is away is whatever they say. Removed nodes are left out at once.
+// - Jobs are requeued only if the limits say so, once drain_timeout has passed, and on a node on
+//   which no job can start. A node whose jobs are being requeued is idle as a draining one is.
 // - More than failure_budget failures beyond the forgiven ones, or three in a row (by the time at
 //   which they ended) within it, pause the rollout or roll it back. So does a node that is done and
 //   was available before but is not any more, when a wave has soaked, unless it is forgiven. A

@@ -10,6 +10,7 @@ namespace muster::agent {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Le;
 
@@ -34,6 +35,22 @@ TEST(SlurmJobs, AreGivenToTheNodesThatWereAskedFor) {
   EXPECT_EQ(jobs.nodes(0).node(), "c001");
   EXPECT_THAT(JobsOf(jobs), ElementsAre("12 eve "));
   EXPECT_THAT(JobsOf(jobs, 1), ElementsAre("12 eve ", "13_4  ", "18 A|B C "));
+}
+
+TEST(JobTraits, AreThoseOfSlurmsColumns) {
+  const std::map<std::string, JobTraits> jobs = ParseJobTraits(
+      "12          RUNNING    1     1\n13_4  SUSPENDED 0 1\n14 COMPLETING 1 1\n15 RUNNING 1 0\n"
+      "16 CONFIGURING 1 1\n17 REQUEUED 1 1\n18 RUNNING 1\n\nslurm_load_jobs error: Invalid job "
+      "id\n");
+  ASSERT_EQ(jobs.size(), 6u);
+  EXPECT_FALSE(jobs.at("12").is_ending);
+  EXPECT_EQ(WhyNotRequeued(jobs.at("12")), "");
+  EXPECT_FALSE(jobs.at("13_4").is_ending);
+  EXPECT_THAT(WhyNotRequeued(jobs.at("13_4")), HasSubstr("--no-requeue"));
+  EXPECT_TRUE(jobs.at("14").is_ending);
+  EXPECT_THAT(WhyNotRequeued(jobs.at("15")), HasSubstr("batch"));
+  EXPECT_FALSE(jobs.at("16").is_ending);
+  EXPECT_TRUE(jobs.at("17").is_ending);
 }
 
 TEST(SlurmJobs, HaveTheTimeThatTheirLimitLeavesThem) {

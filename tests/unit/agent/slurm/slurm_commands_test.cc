@@ -38,6 +38,9 @@ class SlurmCommandsTest : public ::testing::Test {
     processes_.On("squeue --noheader --format=%i|%N|%L|%u",
                   FakeProcessRunner::Prints("12|c[001-002]|5:00|eve\n13_4|c002|5:00|bob\n"));
     processes_.On("squeue --noheader --format=%i|%j", FakeProcessRunner::Prints("12|train\n"));
+    processes_.On("squeue --noheader --Format=JobArrayID:64,State:32,Requeue:16,BatchFlag:16",
+                  FakeProcessRunner::Prints("12 RUNNING 1 1\n13_4 RUNNING 0 1\n"));
+    processes_.On("scontrol requeue", FakeProcessRunner::Prints(""));
   }
 
   v1::SlurmAnswer Drain(const std::vector<std::pair<std::string, std::string>>& nodes,
@@ -74,6 +77,17 @@ class SlurmCommandsTest : public ::testing::Test {
     }
     return jobs;
   }
+  v1::SlurmAnswer Requeue(const std::vector<std::pair<std::string, std::string>>& jobs) {
+    v1::SlurmRequest request;
+    request.set_request_id("q");
+    request.mutable_requeue_jobs();
+    for (const auto& [id, node] : jobs) {
+      v1::SlurmJobOnNode& job = *request.mutable_requeue_jobs()->add_jobs();
+      job.set_id(id);
+      job.set_node(node);
+    }
+    return commands_.Answer(request);
+  }
   static std::vector<std::string> LeftAlone(const v1::SlurmAnswer& answer) {
     std::vector<std::string> left;
     for (const v1::SlurmLeftAlone& node : answer.changed().left_alone()) {
@@ -82,12 +96,14 @@ class SlurmCommandsTest : public ::testing::Test {
     return left;
   }
   // Commands after the look.
-  std::vector<std::string> Updates() {
-    std::vector<std::string> updates;
+  std::vector<std::string> Updates() { return CommandsOf("scontrol update"); }
+  std::vector<std::string> Requeues() { return CommandsOf("scontrol requeue"); }
+  std::vector<std::string> CommandsOf(absl::string_view beginning) {
+    std::vector<std::string> found;
     for (const std::string& command : processes_.commands()) {
-      if (absl::StartsWith(command, "scontrol update")) updates.push_back(command);
+      if (absl::StartsWith(command, beginning)) found.push_back(command);
     }
-    return updates;
+    return found;
   }
 
   FakeProcessRunner processes_;
@@ -145,6 +161,46 @@ TEST_F(SlurmCommandsTest, NamesAreAskedForOnlyWhereThereAreJobs) {
 TEST_F(SlurmCommandsTest, JobsCountWithoutTheirNamesToo) {
   processes_.On("squeue --noheader --format=%i|%j", FakeProcessRunner::Prints("no", 1));
   EXPECT_THAT(JobsOn("c001"), ElementsAre("12 (eve, )"));
+}
+
+TEST_F(SlurmCommandsTest, RequeuesWhatRunsThereAndMayBe) {
+  const v1::SlurmAnswer answer =
+      Requeue({{"12", "c001"}, {"12", "c002"}, {"13_4", "c002"}, {"14", "c002"}});
+  ASSERT_TRUE(answer.has_requeued()) << answer.message();
+  EXPECT_THAT(Requeues(), ElementsAre("scontrol requeue Incomplete 12")) << "once for both nodes";
+  ASSERT_EQ(answer.requeued().left_alone_size(), 1);
+  EXPECT_EQ(answer.requeued().left_alone(0).id(), "13_4");
+  EXPECT_THAT(answer.requeued().left_alone(0).why(), HasSubstr("--no-requeue"));
+}
+
+TEST_F(SlurmCommandsTest, AJobThatWentElsewhereOrIsEndingIsFine) {
+  EXPECT_EQ(Requeue({{"12", "c003"}}).requeued().left_alone_size(), 0);
+  processes_.On("squeue --noheader --Format=JobArrayID:64,State:32,Requeue:16,BatchFlag:16",
+                FakeProcessRunner::Prints("12 COMPLETING 1 1\n"));
+  EXPECT_EQ(Requeue({{"12", "c001"}}).requeued().left_alone_size(), 0);
+  EXPECT_THAT(Requeues(), IsEmpty());
+}
+
+TEST_F(SlurmCommandsTest, WhatSlurmDoesNotRequeueIsLeftAloneWithItsWords) {
+  processes_.On("scontrol requeue", FakeProcessRunner::Prints("Access/permission denied", 1));
+  const v1::SlurmAnswer refused = Requeue({{"12", "c001"}});
+  ASSERT_EQ(refused.requeued().left_alone_size(), 1);
+  EXPECT_THAT(refused.requeued().left_alone(0).why(), HasSubstr("Access/permission denied"));
+  processes_.On("scontrol requeue",
+                FakeProcessRunner::Prints("Unable to contact slurm controller", 1));
+  EXPECT_EQ(Requeue({{"12", "c001"}}).code(), 14u);
+}
+
+TEST_F(SlurmCommandsTest, JobsThatAreMoreThanOneRunNothing) {
+  for (const char* id : {"", "all", "12,13", "13_[1-4]", "12+1", "-12", "12 State=SpecialExit"}) {
+    SCOPED_TRACE(id);
+    EXPECT_EQ(Requeue({{id, "c001"}}).code(), 3u);
+  }
+  EXPECT_EQ(Requeue({{"12", "c[001-002]"}}).code(), 3u);
+  EXPECT_EQ(Requeue({}).code(), 3u);
+  EXPECT_EQ(Requeue(std::vector<std::pair<std::string, std::string>>(513, {"12", "c001"})).code(),
+            3u);
+  EXPECT_THAT(processes_.commands(), IsEmpty());
 }
 
 TEST_F(SlurmCommandsTest, SaysWhetherSlurmIsMissingAwayOrRefuses) {

@@ -88,6 +88,16 @@ TEST(UpdateOptions, EachReachesTheRequest) {
   EXPECT_EQ(request.on_timeout(), v1::DRAIN_TIMEOUT_ACTION_SKIP);
 }
 
+TEST(UpdateOptions, WhatFollowsALongDrainIsOneOfThreeWords) {
+  const auto action = [](const char* word) {
+    return Parsed({"s.yaml", "--drain-timeout", "4h", "--on-timeout", word}).value().on_timeout();
+  };
+  EXPECT_EQ(action("wait"), v1::DRAIN_TIMEOUT_ACTION_WAIT);
+  EXPECT_EQ(action("skip"), v1::DRAIN_TIMEOUT_ACTION_SKIP);
+  EXPECT_EQ(action("requeue"), v1::DRAIN_TIMEOUT_ACTION_REQUEUE);
+  EXPECT_THROW(action("cancel"), CLI::ValidationError);
+}
+
 TEST(UpdateOptions, ThePlaybookMayFollowOptionsWithSeveralValues) {
   const UpdateOptions options =
       ParseUpdate({"--waves", "1,50%", "--window", "22:00-06:00", "site.yaml"});

@@ -41,6 +41,7 @@ TEST(Limits, Defaults) {
   EXPECT_TRUE(limits->windows.empty());
   EXPECT_EQ(limits->drain_timeout, absl::InfiniteDuration());
   EXPECT_FALSE(limits->passes_over);
+  EXPECT_FALSE(limits->requeues);
 }
 
 TEST(Limits, Waves) {
@@ -116,6 +117,12 @@ TEST(Limits, TimesAndTheRest) {
   EXPECT_EQ(limits->soak, absl::Minutes(30));
   EXPECT_EQ(limits->drain_timeout, absl::Hours(1));
   EXPECT_TRUE(limits->passes_over);
+  EXPECT_FALSE(limits->requeues);
+  request.set_on_timeout(v1::DRAIN_TIMEOUT_ACTION_REQUEUE);
+  const auto requeuing = ResolveLimits(request, 10);
+  ASSERT_OK(requeuing.status());
+  EXPECT_FALSE(requeuing->passes_over);
+  EXPECT_TRUE(requeuing->requeues);
   EXPECT_EQ(limits->windows.size(), 2);
 
   v1::CreateRolloutRequest wrong = request;

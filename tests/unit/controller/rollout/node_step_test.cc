@@ -15,25 +15,38 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 
-constexpr v1::RolloutStep kSteps[] = {
-    v1::ROLLOUT_STEP_PENDING,    v1::ROLLOUT_STEP_DRAINING,    v1::ROLLOUT_STEP_APPLYING,
-    v1::ROLLOUT_STEP_VALIDATING, v1::ROLLOUT_STEP_RESUMING,    v1::ROLLOUT_STEP_DONE,
-    v1::ROLLOUT_STEP_FAILED,     v1::ROLLOUT_STEP_QUARANTINED, v1::ROLLOUT_STEP_SKIPPED};
+constexpr v1::RolloutStep kSteps[] = {v1::ROLLOUT_STEP_PENDING,  v1::ROLLOUT_STEP_DRAINING,
+                                      v1::ROLLOUT_STEP_APPLYING, v1::ROLLOUT_STEP_VALIDATING,
+                                      v1::ROLLOUT_STEP_RESUMING, v1::ROLLOUT_STEP_DONE,
+                                      v1::ROLLOUT_STEP_FAILED,   v1::ROLLOUT_STEP_QUARANTINED,
+                                      v1::ROLLOUT_STEP_SKIPPED,  v1::ROLLOUT_STEP_REQUEUING};
 constexpr NodeEvent kNodeEvents[] = {
     NodeEvent::kTaken,     NodeEvent::kPassedOver, NodeEvent::kLeftOut,     NodeEvent::kIdle,
     NodeEvent::kApplied,   NodeEvent::kUnchanged,  NodeEvent::kApplyFailed, NodeEvent::kPassed,
-    NodeEvent::kNotPassed, NodeEvent::kUntested,   NodeEvent::kBack};
+    NodeEvent::kNotPassed, NodeEvent::kUntested,   NodeEvent::kBack,        NodeEvent::kOverdue};
 
 // What the table has to be, written down a second time.
 constexpr const char* kNodeGrid[] = {
-    "pending taken: draining",       "pending left out: skipped",
-    "draining passed over: pending", "draining left out: skipped",
-    "draining idle: applying",       "applying left out: skipped",
-    "applying applied: validating",  "applying unchanged: resuming",
-    "applying apply failed: failed", "validating left out: skipped",
-    "validating passed: resuming",   "validating not passed: quarantined",
-    "validating untested: failed",   "resuming left out: skipped",
-    "resuming untested: failed",     "resuming back: done",
+    "pending taken: draining",
+    "pending left out: skipped",
+    "draining passed over: pending",
+    "draining left out: skipped",
+    "draining idle: applying",
+    "draining overdue: requeuing",
+    "applying left out: skipped",
+    "applying applied: validating",
+    "applying unchanged: resuming",
+    "applying apply failed: failed",
+    "validating left out: skipped",
+    "validating passed: resuming",
+    "validating not passed: quarantined",
+    "validating untested: failed",
+    "resuming left out: skipped",
+    "resuming untested: failed",
+    "resuming back: done",
+    "requeuing passed over: pending",
+    "requeuing left out: skipped",
+    "requeuing idle: applying",
 };
 
 TEST(NodeStep, EveryCellOfTheGridIsARowOrAnError) {
@@ -63,6 +76,9 @@ TEST(NodeStep, KindsOfSteps) {
     EXPECT_EQ(IsFailure(step),
               step == v1::ROLLOUT_STEP_FAILED || step == v1::ROLLOUT_STEP_QUARANTINED);
   }
+  EXPECT_TRUE(IsEmptying(v1::ROLLOUT_STEP_DRAINING));
+  EXPECT_TRUE(IsEmptying(v1::ROLLOUT_STEP_REQUEUING));
+  EXPECT_FALSE(IsEmptying(v1::ROLLOUT_STEP_APPLYING));
   EXPECT_FALSE(IsOver(v1::ROLLOUT_STEP_UNSPECIFIED));
   EXPECT_FALSE(IsActive(v1::ROLLOUT_STEP_UNSPECIFIED));
 }

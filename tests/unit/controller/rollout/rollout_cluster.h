@@ -209,6 +209,18 @@ class Cluster : public InventorySource {
     }));
     return found;
   }
+  // "ACTOR DETAIL" of these entries of the audit log, oldest first.
+  std::vector<std::string> AuditedOf(const std::string& action) {
+    std::vector<std::string> found;
+    EXPECT_OK(store_.below().View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto events, txn.events().List(1000, 0));
+      for (const EventRecord& event : events)
+        if (event.action == action)
+          found.insert(found.begin(), absl::StrCat(event.actor, " ", event.detail));
+      return absl::OkStatus();
+    }));
+    return found;
+  }
   int HoldCount() {
     int count = 0;
     EXPECT_OK(store_.below().View([&](Transaction& txn) -> absl::Status {

@@ -252,6 +252,54 @@ TEST(Decide, PassesOverOnceThenLeavesOut) {
   EXPECT_THAT(Words(view), IsEmpty()) << "no longer than the time";
 }
 
+TEST(Decide, RequeuesOnlyIfAskedAfterTheTimeAndWhereNoJobCanStart) {
+  RolloutView view = ClusterOf(2);
+  view.limits.drain_timeout = kHour;
+  view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_DRAINING);
+  view.nodes[0].jobs = {JobOf(absl::InfiniteDuration())};
+  view.nodes[0].since = view.now - kHour - absl::Seconds(1);
+  EXPECT_THAT(Words(view), IsEmpty()) << "never by default";
+  view.limits.requeues = true;
+  EXPECT_THAT(Words(view), ElementsAre("requeue c001"));
+  EXPECT_THAT(FirstReason(view), Said());
+  view.state = v1::ROLLOUT_STATE_PAUSED;
+  EXPECT_THAT(Words(view), ElementsAre("requeue c001")) << "what is taken goes on";
+  view.state = v1::ROLLOUT_STATE_ABORTING;
+  EXPECT_THAT(Words(view), ElementsAre("leave out c001", "leave out c002", "settle"));
+  view.state = v1::ROLLOUT_STATE_ROLLING;
+  view.nodes[0].is_drained = false;
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.nodes[0].is_drained = true;
+  view.nodes[0].is_connected = false;
+  view.nodes[0].away_since = view.now;
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.nodes[0].is_connected = true;
+  view.slurm_trouble = "slurmctld is away";
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.slurm_trouble.clear();
+  view.nodes[0].since = view.now - kHour;
+  EXPECT_THAT(Words(view), IsEmpty()) << "no longer than the time";
+}
+
+TEST(Decide, ANodeWhoseJobsAreRequeuedWaitsForTheOthers) {
+  RolloutView view = ClusterOf(2);
+  view.limits.drain_timeout = kHour;
+  view.limits.requeues = true;
+  view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_REQUEUING);
+  view.nodes[0].jobs = {JobOf(absl::InfiniteDuration())};
+  view.nodes[0].since = view.now - 3 * kHour;
+  EXPECT_THAT(Words(view), IsEmpty()) << "it keeps its slot, and nothing else happens to it";
+  view.nodes[0].is_connected = false;
+  EXPECT_THAT(Words(view), ElementsAre("pass over c001"));
+  view.nodes[0].is_connected = true;
+  view.nodes[0].jobs.clear();
+  EXPECT_THAT(Words(view), ElementsAre("idle c001"));
+  view.nodes[0].is_drained = false;
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.nodes[0].is_removed = true;
+  EXPECT_THAT(Words(view), ElementsAre("leave out c001", "take c002"));
+}
+
 TEST(Decide, ANodeThatGoesAwayWhileItDrainsGivesItsSlotUp) {
   RolloutView view = ClusterOf(2);
   view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_DRAINING);

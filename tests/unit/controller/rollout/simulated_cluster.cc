@@ -58,7 +58,8 @@ void SimulatedCluster::AdvanceNode(SimulatedNode& node) {
   if (node.IsDrained() || node.jobs.size() > 1 || !random_.OneIn(jobs_one_in_)) return;
   const absl::Duration runs = random_.OneIn(5) ? random_.Minutes(1, 720) : random_.Minutes(1, 60);
   node.jobs.push_back({absl::StrCat(next_job_++), now + runs,
-                       random_.OneIn(4) ? absl::InfiniteFuture() : now + runs * 1.5});
+                       random_.OneIn(4) ? absl::InfiniteFuture() : now + runs * 1.5,
+                       !random_.OneIn(3)});
 }
 
 void SimulatedCluster::Break(SimulatedNode& node) {
@@ -92,6 +93,14 @@ void SimulatedCluster::Break(SimulatedNode& node) {
 void SimulatedCluster::Repair(SimulatedNode& node) {
   if (!node.is_connected && random_.OneIn(12)) node.is_connected = true;
   if (node.is_drained_by_admin && random_.OneIn(24)) node.is_drained_by_admin = false;
+}
+
+void SimulatedCluster::Requeue(SimulatedNode& node) {
+  if (!slurm_answers_) return;
+  const auto kept = std::remove_if(node.jobs.begin(), node.jobs.end(),
+                                   [](const SimulatedJob& job) { return job.may_requeue; });
+  requeued_jobs_ += static_cast<int>(node.jobs.end() - kept);
+  node.jobs.erase(kept, node.jobs.end());
 }
 
 void SimulatedCluster::Update(SimulatedNode& node) {

@@ -30,6 +30,7 @@ struct SimulatedJob {
   std::string id;
   absl::Time ends;
   absl::Time limit;  // infinite future: none
+  bool may_requeue = false;
 };
 
 struct SimulatedNode {
@@ -56,6 +57,8 @@ class SimulatedCluster {
   void Advance();
   // An update of the node: it ends whatever jobs are on it.
   void Update(SimulatedNode& node);
+  // Slurm puts the node's jobs back into the queue where it may. It answers as always.
+  void Requeue(SimulatedNode& node);
   // Nothing breaks any more, and what is broken is repaired bit by bit.
   void StopFaults() { has_faults_ = false; }
 
@@ -63,6 +66,7 @@ class SimulatedCluster {
   absl::Time now() const { return now_; }
   bool slurm_answers() const { return slurm_answers_; }
   int killed_jobs() const { return killed_jobs_; }
+  int requeued_jobs() const { return requeued_jobs_; }
   std::vector<SimulatedNode>& nodes() { return nodes_; }
 
  private:
@@ -78,6 +82,7 @@ class SimulatedCluster {
   bool has_faults_ = true;
   bool slurm_answers_ = true;
   int killed_jobs_ = 0;
+  int requeued_jobs_ = 0;
   int next_job_ = 1;
   std::vector<SimulatedNode> nodes_;
 };

@@ -44,6 +44,7 @@ class Simulation {
   const std::string& problem() const { return problem_; }
   const RolloutView& view() const { return view_; }
   int taken() const { return taken_; }
+  int requeued() const { return cluster_.requeued_jobs(); }
 
  private:
   struct Work {
@@ -75,6 +76,7 @@ class Simulation {
   void CheckLimit(const char* what, uint32_t limit, size_t i,
                   bool (*is_near)(const NodeView&, const NodeView&));
   void CheckIdle(size_t i);
+  void CheckRequeue(size_t i);
   void CheckLeftOut(size_t i);
   void CheckAll();
 
@@ -107,6 +109,7 @@ Simulation::Simulation(uint64_t seed, int nodes)
   if (random_.OneIn(2)) limits.soak = random_.Minutes(1, 300);
   if (random_.OneIn(2)) limits.drain_timeout = random_.Minutes(5, 600);
   limits.passes_over = random_.OneIn(2);
+  limits.requeues = !limits.passes_over && random_.OneIn(2);
   if (nodes < 30 && random_.OneIn(2)) {
     times_ = random_.OneIn(3) ? Times::kWeekends : Times::kNights;
     limits.windows = {
@@ -182,6 +185,8 @@ void Simulation::FinishWork(size_t i) {
     work_[i].is_kept_out = false;
     real.is_to_be_held = false;
   }
+  // As the runner: the jobs that are there after it was decided.
+  if (node.step == v1::ROLLOUT_STEP_REQUEUING && real.IsDrained()) cluster_.Requeue(real);
   if (node.step == v1::ROLLOUT_STEP_RESUMING && !real.is_held) {
     return Move(i, NodeEvent::kBack, "");
   }
@@ -209,7 +214,7 @@ void Simulation::RemoveNode() {
   const size_t i = random_.Below(view_.nodes.size());
   cluster_.nodes()[i].is_removed = true;
   const v1::RolloutStep step = view_.nodes[i].step;
-  if (IsActive(step) && step != v1::ROLLOUT_STEP_DRAINING) {
+  if (IsActive(step) && !IsEmptying(step)) {
     Move(i, NodeEvent::kLeftOut, "removed from the cluster");
   }
 }
@@ -253,7 +258,8 @@ void Simulation::CheckLimit(const char* what, uint32_t limit, size_t i,
     const NodeView& other = view_.nodes[k];
     if (k == i || cluster_.nodes()[k].is_removed || !is_near(taken, other)) continue;
     const bool is_worked_on =
-        other.step >= v1::ROLLOUT_STEP_DRAINING && other.step <= v1::ROLLOUT_STEP_RESUMING;
+        other.step == v1::ROLLOUT_STEP_REQUEUING ||
+        (other.step >= v1::ROLLOUT_STEP_DRAINING && other.step <= v1::ROLLOUT_STEP_RESUMING);
     if (is_worked_on) ++active;
     if (is_worked_on || !cluster_.nodes()[k].IsAvailable()) ++out;
   }
@@ -307,13 +313,23 @@ void Simulation::CheckIdle(size_t i) {
   if (!cluster_.slurm_answers()) Fail("a node is updated while nobody knows its jobs");
 }
 
+void Simulation::CheckRequeue(size_t i) {
+  const SimulatedNode& real = cluster_.nodes()[i];
+  if (!view_.limits.requeues) Fail(absl::StrCat(real.name, ": jobs are requeued unasked"));
+  if (view_.now - view_.nodes[i].since <= view_.limits.drain_timeout) {
+    Fail(absl::StrCat(real.name, ": jobs are requeued before their time"));
+  }
+  if (!real.IsDrained()) Fail(absl::StrCat(real.name, ": requeued jobs could start there again"));
+  if (!cluster_.slurm_answers()) Fail("jobs are requeued while nobody knows them");
+}
+
 void Simulation::CheckLeftOut(size_t i) {
   const NodeView& node = view_.nodes[i];
   if (view_.state == v1::ROLLOUT_STATE_ABORTING || view_.state == v1::ROLLOUT_STATE_ROLLING_BACK) {
     return;
   }
   if (node.is_removed) return;
-  if (node.step == v1::ROLLOUT_STEP_DRAINING) {
+  if (IsEmptying(node.step)) {
     if (!node.passed_over) Fail(absl::StrCat(node.name, " is left out the first time"));
     return;
   }
@@ -345,6 +361,10 @@ void Simulation::Apply(const Decision& decision) {
       CheckLeftOut(i);
       if (decision.reason.empty()) Fail("a node is left out for no reason");
       return Move(i, NodeEvent::kLeftOut, decision.reason);
+    case Decision::kRequeue:
+      CheckRequeue(i);
+      if (decision.reason.empty()) Fail("jobs are requeued for no reason");
+      return Move(i, NodeEvent::kOverdue, decision.reason);
     case Decision::kWaveDone:
       return MoveAll(RolloutEvent::kWaveDone, decision.reason);
     case Decision::kSoaked:
@@ -385,6 +405,7 @@ void Simulation::CheckAll() {
   }
   if (active > view_.limits.max_unavailable) Fail("too many at work");
   if (cluster_.killed_jobs() > 0) Fail("a job was ended");
+  if (cluster_.requeued_jobs() > 0 && !view_.limits.requeues) Fail("a job was requeued unasked");
   if (HasEnded(view_.state) && open > 0) Fail("it ended with nodes that are not over");
   if (view_.state == v1::ROLLOUT_STATE_SOAKING && active > 0) Fail("it soaks with nodes at work");
 }
@@ -447,15 +468,18 @@ TEST(RolloutSimulation, NeverBreaksARuleAndAlwaysEnds) {
   }
   std::map<std::string, int> ends;
   int taken = 0;
+  int requeued = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
     Simulation simulation(seed, SizeOf(seed));
     const std::string problem = simulation.Run();
     ASSERT_EQ(problem, "") << "seed " << seed << ", " << SizeOf(seed) << " nodes";
     ++ends[std::string(StateName(simulation.view().state))];
     taken += simulation.taken();
+    requeued += simulation.requeued();
   }
   // It would prove little if hardly anything happened.
   EXPECT_GT(taken, seeds);
+  EXPECT_GT(requeued, seeds / 20);
   for (const char* end : {"completed", "aborted", "rolled back", "paused"}) {
     EXPECT_GT(ends[end], seeds / 200) << end;
   }

@@ -146,6 +146,24 @@ TEST_F(AgentSlurmControlTest, OtherNodesLeftAloneAreNotTaken) {
   EXPECT_THAT(slurm_.Undrain({{"c001", "muster:v-1 y"}}).value(), left);
 }
 
+TEST_F(AgentSlurmControlTest, RequeuesJobsAndNamesThoseLeftAlone) {
+  v1::SlurmAnswer& answer = Answer();
+  for (const char* id : {"12", "99"}) {
+    v1::SlurmJobLeftAlone& left = *answer.mutable_requeued()->add_left_alone();
+    left.set_id(id);
+    left.set_why("it is not a batch job");
+  }
+  EXPECT_THAT(
+      slurm_.Requeue({{"12", "c001"}, {"13_4", "c002"}, {"14+1", "c002"}}).value(),
+      ElementsAre(Pair("12", "it is not a batch job"), Pair("14+1", "it is a part of another job")))
+      << "nobody asked for job 99";
+  ASSERT_EQ(sessions_.requests.size(), 1u);
+  const v1::RequeueSlurmJobs& asked = sessions_.requests[0].requeue_jobs();
+  ASSERT_EQ(asked.jobs_size(), 2);
+  EXPECT_EQ(asked.jobs(1).id(), "13_4");
+  EXPECT_EQ(asked.jobs(1).node(), "c002");
+}
+
 TEST_F(AgentSlurmControlTest, SaysWhichNodeDoesNotAnswerAndWhy) {
   sessions_.status = absl::UnavailableError("the node is not connected");
   EXPECT_THAT(slurm_.Nodes(), StatusIs(absl::StatusCode::kUnavailable, Said()));

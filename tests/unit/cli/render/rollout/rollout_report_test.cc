@@ -139,6 +139,8 @@ TEST(RolloutWords, BudgetsAndDrainLimitsReadAsSentences) {
   EXPECT_THAT(DescribeDrainLimit(request), Said());
   request.set_on_timeout(v1::DRAIN_TIMEOUT_ACTION_SKIP);
   EXPECT_THAT(DescribeDrainLimit(request), Said());
+  request.set_on_timeout(v1::DRAIN_TIMEOUT_ACTION_REQUEUE);
+  EXPECT_THAT(DescribeDrainLimit(request), Said());
 }
 
 }  // namespace

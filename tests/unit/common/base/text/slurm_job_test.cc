@@ -31,6 +31,14 @@ TEST(SlurmJob, IsDescribedByItsIdItsUserAndItsName) {
   EXPECT_EQ(Describe(Jobs(1, 17)), "jobs 1, 2, 3, 4, 5 and 12 more");
 }
 
+TEST(SlurmJob, AnIdNamesOneJob) {
+  for (const char* id : {"4", "4711", "4711_0", "4711_12"}) EXPECT_TRUE(IsJobId(id)) << id;
+  for (const char* id : {"", "_", "4_", "_4", "4,5", "4_[1-3]", "4+1", "4 5", "all", "-4",
+                         "4.batch", "4_1_2", "12345678901", "4\n"}) {
+    EXPECT_FALSE(IsJobId(id)) << id;
+  }
+}
+
 TEST(SlurmJob, IsSaidToRunOnItsNodes) {
   EXPECT_EQ(DescribeWhere({}), "");
   EXPECT_EQ(DescribeWhere({{"c004", {kFour}}}), "job 4 (root, s3) runs on c004");
