@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/base/text/human_duration.h"
 #include "controller/gate/node_pass.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/run_records.h"
@@ -22,6 +23,10 @@ constexpr uint32_t kRecentRuns = 1000;
 constexpr uint32_t kRecentValidations = 8;
 // A node that has rebooted reports its GPUs within seconds.
 constexpr absl::Duration kPassGrace = absl::Minutes(2);
+
+// A node that has been given back serves only when slurmctld reaches it: after a reboot that takes
+// some seconds. Slurm takes one that stays silent down after a while, by its SlurmdTimeout.
+constexpr absl::Duration kAnswerGrace = absl::Minutes(5);
 
 using Progress = absl::StatusOr<std::optional<NodeMove>>;
 
@@ -102,7 +107,12 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
   const auto in_slurm = seen.nodes.find(node.node);
   if (!seen.has_slurm || in_slurm == seen.nodes.end()) return Move(index, NodeEvent::kBack);
   const slurm::SlurmNode& slurm_node = in_slurm->second;
-  if (slurm_node.takes_jobs) return Move(index, NodeEvent::kBack);
+  if (slurm_node.takes_jobs && !slurm_node.is_silent) return Move(index, NodeEvent::kBack);
+  if (slurm_node.takes_jobs && seen.at - node.since > kAnswerGrace) {
+    return Move(
+        index, NodeEvent::kBack,
+        absl::StrCat("slurmctld has not reached its slurmd within ", HumanDuration(kAnswerGrace)));
+  }
   const bool is_others = (slurm_node.is_drained || slurm_node.is_held) &&
                          !slurm::OwnerOf(slurm_node.reason).has_value();
   if (is_others) {

@@ -14,7 +14,8 @@ class Transaction;
 namespace muster::controller::rollout {
 
 // The moves of active nodes that follow from what is stored of their runs and validations, and of
-// resuming ones from what was seen of Slurm after their hold ended. Reads only.
+// resuming ones from what was seen of Slurm after their hold ended: they are back when slurmctld
+// reaches them, too. Reads only.
 absl::StatusOr<std::vector<NodeMove>> ReadProgress(Transaction& txn, const ActiveRollout& rollout,
                                                    const Observation& seen);
 

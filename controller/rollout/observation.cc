@@ -99,6 +99,7 @@ RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen, Absenc
     node.is_worker = i < rollout.worker_count();
     node.is_available = node.is_connected && (!seen.has_slurm || !node.is_worker ||
                                               (is_known && in_slurm->second.takes_jobs));
+    node.is_silent = is_known && in_slurm->second.is_silent;
     const bool is_out = !is_known || in_slurm->second.is_drained || in_slurm->second.is_held;
     const bool is_fresh = seen.at >= stored.since && seen.asked.count(stored.node) > 0;
     node.is_drained = !seen.has_slurm || (is_fresh && is_out);

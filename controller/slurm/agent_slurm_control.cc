@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
@@ -27,6 +28,11 @@ absl::Status InParts(const std::vector<Change>& all, const Changes& change) {
                                                all.begin() + static_cast<std::ptrdiff_t>(end))));
   }
   return absl::OkStatus();
+}
+
+// "*" after any part of the state, or a word in some versions.
+bool IsSilent(absl::string_view state) {
+  return absl::StrContains(state, '*') || absl::StrContains(state, "NOT_RESPONDING");
 }
 
 void AddTo(google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes,
@@ -125,7 +131,7 @@ absl::StatusOr<std::vector<SlurmNode>> AgentSlurmControl::Nodes() {
       after = node.name();
       nodes.push_back({node.name(), node.state(), node.takes_jobs() && !node.is_drained(),
                        node.is_drained(), node.reason(), node.reason_user(),
-                       node.is_drained() || node.is_held()});
+                       node.is_drained() || node.is_held(), IsSilent(node.state())});
     }
     if (!answer.nodes().has_more()) return nodes;
   }

@@ -21,6 +21,8 @@ struct SlurmNode {
   std::string reason;       // of the drain; without who and when
   std::string reason_user;  // "root"; empty where Slurm does not report it
   bool is_held = false;     // drained, or taken down by a person: its reason says why
+  // slurmctld does not reach its slurmd ("IDLE*"), and starts nothing on it until it does.
+  bool is_silent = false;
 };
 
 // A node to change, and the reason that its present drain must have; empty: it must not be drained.

@@ -30,7 +30,10 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
   absl::StatusOr<std::vector<controller::slurm::SlurmNode>> Nodes() override {
     if (!status.ok()) return status;
     std::vector<controller::slurm::SlurmNode> all;
-    for (const auto& [name, node] : nodes) all.push_back(node);
+    for (const auto& [name, node] : nodes) {
+      all.push_back(node);
+      all.back().is_silent = is_silent && node.takes_jobs;
+    }
     if (after_listing) after_listing();
     return all;
   }
@@ -100,6 +103,7 @@ class FakeSlurmControl final : public controller::slurm::SlurmControl {
 
   std::map<std::string, controller::slurm::SlurmNode> nodes;
   SlurmJobsByNode jobs;
+  bool is_silent = false;                     // slurmctld reaches no slurmd
   controller::slurm::LeftAlone not_requeued;  // why Slurm does not put a job back into the queue
   std::vector<std::string> calls;             // all except listings of nodes
   absl::Status status;                        // every call returns it while it is an error

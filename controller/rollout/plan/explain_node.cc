@@ -180,7 +180,9 @@ std::string ExplainNode(const RolloutView& view, absl::string_view node) {
     case v1::ROLLOUT_STEP_VALIDATING:
       return WithDetail("is updated, and is being validated", found->message);
     case v1::ROLLOUT_STEP_RESUMING:
-      return WithDetail("is updated, and waits to be back in service", found->service);
+      return WithDetail("is updated, and waits to be back in service",
+                        found->is_silent ? "slurmctld does not reach its slurmd yet"
+                                         : absl::string_view(found->service));
     default:
       return ExplainOver(*found);
   }

@@ -35,6 +35,7 @@ struct NodeView {
   bool is_available = false;
   // No job can start on it: somebody drained it, it is down, or Slurm does not know it.
   bool is_drained = false;
+  bool is_silent = false;      // slurmctld does not reach its slurmd, so that no job starts there
   std::string service;         // in words: "in service", "drained by root: bad disk"
   std::vector<SlurmJob> jobs;  // on it now
   // It is not in the cluster any more: it counts against no limit, and is left out.

@@ -254,6 +254,29 @@ TEST(RolloutManager, AnAgentThatCannotRequeueIsAskedOnce) {
   EXPECT_THAT(cluster.AuditedOf("rollout.requeue"), SizeIs(1));
 }
 
+TEST(RolloutManager, TheNextNodeWaitsUntilSlurmReachesTheLast) {
+  Cluster cluster;
+  const std::string id = cluster.Create(cluster.Request());
+  cluster.slurm_.is_silent = true;
+  for (int i = 0; i < 60; ++i) cluster.Second();
+  // It was idle* from the moment in which it was given back.
+  EXPECT_TRUE(cluster.slurm_.nodes["c001"].takes_jobs);
+  EXPECT_EQ(cluster.Get(id).nodes(0).step(), v1::ROLLOUT_STEP_RESUMING);
+  EXPECT_EQ(cluster.Get(id).nodes(1).step(), v1::ROLLOUT_STEP_PENDING);
+  const auto explained = cluster.manager_->Explain("c001", "");
+  ASSERT_OK(explained.status());
+  EXPECT_THAT(explained->explanation(), Said());
+  cluster.slurm_.is_silent = false;
+  for (int i = 0; i < 3; ++i) cluster.Second();
+  EXPECT_EQ(cluster.Get(id).nodes(0).step(), v1::ROLLOUT_STEP_DONE);
+  EXPECT_EQ(cluster.Get(id).nodes(1).step(), v1::ROLLOUT_STEP_DRAINING);
+  // One that stays silent does not stop the rollout for ever.
+  cluster.slurm_.is_silent = true;
+  for (int i = 0; i < 320; ++i) cluster.Second();
+  EXPECT_EQ(cluster.Get(id).nodes(1).step(), v1::ROLLOUT_STEP_DONE);
+  EXPECT_THAT(cluster.Get(id).nodes(1).message(), Said());
+}
+
 TEST(RolloutManager, WithoutAChangeNothingIsValidated) {
   Cluster cluster;
   cluster.runs_change_ = false;

@@ -86,6 +86,26 @@ TEST_F(AgentSlurmControlTest, ListsNodesOfAllParts) {
   EXPECT_EQ(sessions_.requests[1].list_nodes().after(), "c001");
 }
 
+TEST_F(AgentSlurmControlTest, ANodeThatSlurmctldDoesNotReachIsSilent) {
+  struct Case {
+    const char* state;
+    bool is_silent;
+  };
+  constexpr Case kCases[] = {{"IDLE", false},          {"IDLE*", true},
+                             {"MIXED+PLANNED", false}, {"IDLE*+CLOUD", true},
+                             {"IDLE+DRAIN", false},    {"IDLE+NOT_RESPONDING", true}};
+  v1::SlurmAnswer& answer = Answer();
+  for (const Case& each : kCases) {
+    v1::SlurmNode& node = *answer.mutable_nodes()->add_nodes();
+    node.set_name(absl::StrCat("c00", answer.nodes().nodes_size()));
+    node.set_state(each.state);
+  }
+  const std::vector<SlurmNode> nodes = slurm_.Nodes().value();
+  ASSERT_EQ(nodes.size(), std::size(kCases));
+  for (size_t i = 0; i < nodes.size(); ++i)
+    EXPECT_EQ(nodes[i].is_silent, kCases[i].is_silent) << kCases[i].state;
+}
+
 TEST_F(AgentSlurmControlTest, ABackupIsAskedWhileTheFirstIsAway) {
   const std::vector<SlurmctldPlace> places = {{"login1", "u-login1"}, {"login2", "u-login2"}};
   EXPECT_EQ(PlaceToAsk(places, sessions_).node, "login1");
