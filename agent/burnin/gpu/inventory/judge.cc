@@ -204,23 +204,24 @@ void JudgeLinks(const Gpu& gpu, const GpuReading& reading, const Expectations& w
     judge.Add("nvlink_errors", errors.counter, errors.count);
 }
 
-// A field of the fabric's health mask, whose value 0 is "not supported".
+// A field of the fabric's health mask and its values that are wrong; 0 is "not supported".
 struct HealthRow {
   unsigned shift, mask;
-  unsigned right, wrong_from;  // `wrong_from` and above are wrong, but for `right`
+  unsigned first_wrong, last_wrong;
   const char* what;
 };
+constexpr HealthRow FlagRow(unsigned shift, const char* what) {
+  return {shift, nvml::kHealthFlagMask, nvml::kHealthFlagTrue, nvml::kHealthFlagTrue, what};
+}
 constexpr HealthRow kHealth[] = {
-    {nvml::kHealthDegradedBandwidth, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
-     "its bandwidth is degraded"},
-    {nvml::kHealthRouteRecovery, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
-     "a route is being recovered"},
-    {nvml::kHealthRouteUnhealthy, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
-     "a route is unhealthy"},
-    {nvml::kHealthAccessTimeout, nvml::kHealthFlagMask, 2, nvml::kHealthFlagTrue,
-     "it recovers from an access that timed out"},
+    FlagRow(nvml::kHealthDegradedBandwidth, "its bandwidth is degraded"),
+    FlagRow(nvml::kHealthRouteRecovery, "a route is being recovered"),
+    FlagRow(nvml::kHealthRouteUnhealthy, "a route is unhealthy"),
+    FlagRow(nvml::kHealthAccessTimeout, "it recovers from an access that timed out"),
+    // Every number above "right" is a way of being incorrect.
     {nvml::kHealthIncorrectConfiguration, nvml::kHealthConfigurationMask,
-     nvml::kHealthConfigurationRight, 2, "its configuration is incorrect"},
+     nvml::kHealthConfigurationRight + 1, nvml::kHealthConfigurationMask,
+     "its configuration is incorrect"},
 };
 
 // The GPU's place in a fabric of NVSwitches.
@@ -239,9 +240,9 @@ void JudgeFabric(const GpuReading& reading, Judge& judge) {
   std::vector<std::string> ills;
   for (const HealthRow& row : kHealth) {
     const unsigned value = (fabric.health_mask >> row.shift) & row.mask;
-    if (value != row.right && value >= row.wrong_from)
-      ills.push_back(
-          absl::StrCat(row.what, row.wrong_from == 2 ? absl::StrCat(" (", value, ")") : ""));
+    if (value < row.first_wrong || value > row.last_wrong) continue;
+    ills.push_back(absl::StrCat(
+        row.what, row.first_wrong == row.last_wrong ? "" : absl::StrCat(" (", value, ")")));
   }
   if (!ills.empty())
     judge.Fault(
@@ -282,12 +283,20 @@ void JudgeClocks(const GpuReading& reading, Judge& judge) {
                                           " by default: nvidia-smi -rac resets it"));
 }
 
-void JudgeThermals(const GpuReading& reading, Judge& judge) {
+// A card may still be held at its target temperature after earlier work, below its limit.
+bool IsBelowLimit(const Gpu& gpu, const GpuReading& reading) {
+  const std::optional<double>& limit = gpu.thermal_limits.gpu_celsius;
+  return limit.has_value() && reading.temperature_celsius.ok() &&
+         *reading.temperature_celsius < *limit - HeatWatch::kNearLimit;
+}
+
+void JudgeThermals(const Gpu& gpu, const GpuReading& reading, Judge& judge) {
   judge.Add("temperature_celsius", "", reading.temperature_celsius);
   if (!judge.Has("clock_reasons", reading.clock_reasons)) return;
   for (const Slowdown& slowdown : kSlowdowns) {
     // One reading says nothing of a slowdown that appears whenever clocks change.
     if (slowdown.in_one_stretch || !IsSlowed(slowdown, *reading.clock_reasons)) continue;
+    if (slowdown.at_limit && IsBelowLimit(gpu, reading)) continue;
     judge.Fault(
         slowdown.fault,
         absl::StrCat("is slowed down (", ClockReasonNames(*reading.clock_reasons),
@@ -332,7 +341,7 @@ void JudgeGpu(const Gpu& gpu, const GpuReading& reading, const Expectations& wan
   JudgeNvlink(gpu, reading, wanted, judge);
   JudgeModes(reading, judge);
   JudgeClocks(reading, judge);
-  JudgeThermals(reading, judge);
+  JudgeThermals(gpu, reading, judge);
   judge.Finish();
 }
 

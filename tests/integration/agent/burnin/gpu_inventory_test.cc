@@ -162,6 +162,17 @@ TEST(GpuInventory, HealthyFabricPasses) {
     EXPECT_EQ(RunOn(gpu).exit_code, 0) << gpu << RunOn(gpu).result.reason();
 }
 
+// Held at its target by the driver, after earlier work.
+TEST(GpuInventory, CardAtItsTargetTemperaturePasses) {
+  const auto card = [](int celsius) {
+    const std::string now = absl::StrCat(R"({"temperature":)", celsius, R"(,"clock_reasons":32})");
+    return absl::StrCat(R"({"max_temperature":89,"idle":)", now, R"(,"busy":)", now, "}");
+  };
+  EXPECT_EQ(RunOn(card(84)).exit_code, 0) << RunOn(card(84)).result.reason();
+  const Ran hot = RunOn(card(88));
+  EXPECT_THAT(hot.result.faults(), Contains(Property(&v1::Fault::code, "thermal_throttle")));
+}
+
 // Four of the twelve links of a card lead over one bridge of three.
 TEST(GpuInventory, PartlyBridgedCardPasses) {
   const char* card = R"({"preset":"a100","name":"NVIDIA A100 80GB PCIe","nvlinks_up":4})";
