@@ -99,8 +99,8 @@ class Site {
         "PartitionName=batch Nodes=(c\\[001-002\\]|c00[12]) Default=YES MaxTime=7-00:00:00 "
         "State=UP( DefMemPerCPU=[0-9]+)?");
     static const std::regex kGpu(
-        "NodeName=(c\\[001-002\\]|c00[12]) Name=gpu Type=[A-Za-z0-9_.-]+ "
-        "File=/dev/[A-Za-z0-9_./-]+");
+        "NodeName=(c\\[001-002\\]|c00[12]) (AutoDetect=nvml|Name=gpu Type=[A-Za-z0-9_.-]+ "
+        "File=/dev/[A-Za-z0-9_./-]+( Cores=[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?)");
     static const std::regex kWait(
         "ExecStartPre=/usr/local/lib/muster/wait-for-gpus( /dev/[A-Za-z0-9_./-]+)+");
     static const std::regex kHostKey(
