@@ -1,9 +1,10 @@
 // muster exec: a program on many nodes, for administrators.
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <deque>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "controller/command/node_commands.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>

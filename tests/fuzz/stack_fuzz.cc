@@ -25,7 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)set->ValueOf("s")->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (!DiffStacks(&stack, stack, {}).empty()) std::abort();
   (void)DiffStacks(nullptr, stack, {text, text});
-  NodeState node{text.substr(0, 8), text.substr(0, 8), text, {"1b06", "2901", text.substr(0, 4)}};
+  NodeState node{.os_id = text.substr(0, 8),
+                 .os_version = text.substr(0, 8),
+                 .kernel = text,
+                 .next_kernel = text.substr(0, 16),
+                 .gpu_devices = {"1b06", "2901", text.substr(0, 4)}};
   node.gpu_model.text = text.substr(0, 20);
   (void)CheckFit(stack, node, models.ok() ? *models : GpuModels());
   for (const PinnedVariable& variable : PinnedVariables()) {

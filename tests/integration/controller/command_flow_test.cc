@@ -6,7 +6,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 #include "muster/v1/command.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
