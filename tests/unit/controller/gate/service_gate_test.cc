@@ -50,6 +50,9 @@ class CountingSlurm final : public slurm::SlurmControl {
   absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) override {
     return slurm_.JobsOn(nodes);
   }
+  absl::StatusOr<slurm::LeftAlone> Requeue(const std::vector<slurm::JobOnNode>& jobs) override {
+    return slurm_.Requeue(jobs);
+  }
   void Set(const absl::Status& status) {
     absl::MutexLock lock(&mutex_);
     slurm_.status = status;
