@@ -22,8 +22,8 @@ std::vector<SlurmJob> JobsToRequeue(const ActiveRollout& rollout, size_t node,
 
 // Enters the jobs into the audit log, in the name of the rollout's creator, and then has Slurm
 // requeue them. Blocks for Slurm. Returns what became of them, for people: "requeued job 4711 (ann,
-// train); cannot requeue job 4712 (bob, x): it is not a batch job". Errors: those of the store, with
-// nothing done, and those of SlurmControl.
+// train); cannot requeue job 4712 (bob, x): it is not a batch job". Errors: those of the store,
+// with nothing done, and those of SlurmControl.
 absl::StatusOr<std::string> RequeueJobs(const RolloutCollaborators& with,
                                         const RolloutRecord& rollout, const std::string& node,
                                         absl::Span<const SlurmJob> jobs);

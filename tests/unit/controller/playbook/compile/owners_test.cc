@@ -263,7 +263,7 @@ TEST(Owners, EveryKindOfResourceOwnsSomethingOrActsOnly) {
     if (step.has_unit()) step.mutable_unit()->set_enabled(true);
     if (playbook::ClaimsOf(step).empty()) acting.insert(kinds->field(i)->name());
   }
-  EXPECT_EQ(acting, (std::set<std::string>{"command", "reboot"}));
+  EXPECT_EQ(acting, (std::set<std::string>{"command", "package_upgrade", "reboot"}));
 }
 
 }  // namespace
