@@ -152,7 +152,7 @@ std::string ExplainOver(const NodeView& node) {
       return WithDetail("is updated", node.service);
     case v1::ROLLOUT_STEP_FAILED:
       return absl::StrCat(WithDetail("could not be updated", node.message),
-                          ". It is kept out of Slurm");
+                          node.is_worker ? ". It is kept out of Slurm" : "");
     case v1::ROLLOUT_STEP_QUARANTINED:
       return absl::StrCat(WithDetail("is updated, but did not pass its validation", node.message),
                           ". It is kept out of Slurm until it passes one");
