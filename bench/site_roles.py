@@ -2,6 +2,7 @@
 the same packages, and an apply that changes nothing over all nodes."""
 import statistics
 
+import update_steps
 from lab import Failed
 
 CLUSTER = 3  # workers of the no-op; the others are bare until their first rollout is measured
@@ -41,6 +42,7 @@ def measure(lab, first_node, figures):
         roll_out(lab, ["login1", *nodes[:CLUSTER]])
         packages = sorted(set(lab.shell(nodes[0], INSTALLED).split()) - bare)
         no_ops = [roll_out(lab, ["login1", *nodes[:CLUSTER]]) for _ in range(NOOPS)]
+        update_steps.measure(lab, SITE, nodes[:CLUSTER], figures)
         seconds = {"apt": [], "muster": []}
         for i, node in enumerate(nodes[CLUSTER:]):
             # A B, B A
