@@ -1,5 +1,8 @@
-// Compiling one play: the cost must grow linearly with the number of nodes.
+// Compiling one play, and the shipped site: the cost must grow linearly with the number of nodes.
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,11 +12,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/value/folded_value.h"
 #include "common/value/secret_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
+#include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/healthy_node.h"
 
 namespace muster::controller {
 namespace {
@@ -68,6 +74,48 @@ BENCHMARK(CompileNodes)
     ->Unit(benchmark::kMillisecond)
     ->Complexity();
 
+FileTree ShippedSite() {
+  FileTree site;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("playbooks")) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    site[entry.path().string()] =
+        std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  }
+  return site;
+}
+
+// All plays of playbooks/site.yaml for a login node and workers with eight GPUs each.
+void CompileShippedSite(benchmark::State& state) {
+  const auto count = static_cast<int>(state.range(0));
+  const auto inventory = ParseInventory(
+      {{"cluster.yaml",
+        absl::StrCat("cluster: big\nnodes: {login1: {role: login, address: 10.0.0.1}, \"c[10001-",
+                     10000 + count, "]\": {role: compute}}\n")}});
+  const auto playbook = LoadPlaybook(ShippedSite(), "playbooks/site.yaml");
+  if (!inventory.ok() || !playbook.ok()) return state.SkipWithError("the site does not load");
+  FactsByNode facts;  // as the controller makes them of what agents have sent
+  for (const Node& node : inventory->nodes()) {
+    const v1::Facts sent = testing::HealthyNode(node.role == NodeRole::kCompute ? 8 : 0);
+    facts[node.name] = FoldMessage(sent, sent.SerializeAsString()).value();
+  }
+  testing::FakeSecretSource secrets;
+  for (auto _ : state) {
+    for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
+      const auto nodes = SelectPlayNodes(**playbook, play, *inventory, "");
+      const std::vector<NodePlan> plans =
+          CompilePlay(**playbook, play, *inventory, facts, *nodes, {}, secrets);
+      for (const NodePlan& plan : plans)
+        if (plan.plan == nullptr) state.SkipWithError(plan.error.ToString().c_str());
+      benchmark::DoNotOptimize(plans);
+    }
+  }
+  state.SetComplexityN(count);
+  state.counters["nodes_per_s"] =
+      benchmark::Counter(static_cast<double>(count), benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(CompileShippedSite)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+
 // Prints the figures of docs/benchmarks.md and ./dev bench, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {
  public:
@@ -80,6 +128,11 @@ class FigureReporter final : public benchmark::ConsoleReporter {
       if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
       const int nodes = static_cast<int>(run.complexity_n);
       const double ms = run.GetAdjustedRealTime();
+      if (run.run_name.function_name == "CompileShippedSite") {
+        Print(absl::StrCat("compiling playbooks/site.yaml for ", nodes, " nodes, CPU for each"),
+              run.GetAdjustedCPUTime() / nodes, "ms", "");
+        continue;
+      }
       cpu_per_node_[nodes] = run.GetAdjustedCPUTime() / nodes;
       Print(absl::StrCat("compiling a play for ", nodes, " nodes"), ms, "ms",
             nodes == 200 ? "<= 1000" : "");
