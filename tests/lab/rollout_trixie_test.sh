@@ -45,7 +45,7 @@ job=$(lab exec login1 sbatch --parsable -w c001 -o /dev/null --chdir / --wrap 's
 wait_for 15 "the job runs" job_runs "$job"
 controller=$(started_at login1 slurmctld)
 worker=$(started_at c001 slurmd)
-muster inventory apply "$(lab_folder)/inventory"
+muster inventory apply "$(lab_folder)/inventory" --overwrite
 join c003
 apply playbooks/site.yaml
 expect_applied 0 "apply with a third node"
