@@ -19,7 +19,8 @@ struct Key {
   std::string Config::*member;
   bool is_required;
   bool is_address;
-  std::array<absl::string_view, 2> words = {};  // allowed values; empty: any
+  // Allowed values, of an address in addition; empty: any.
+  std::array<absl::string_view, 2> words = {};
 };
 constexpr Key kKeys[] = {
     {"cluster", &Config::cluster, true, false},
@@ -28,6 +29,7 @@ constexpr Key kKeys[] = {
     {"listen", &Config::listen, false, true},
     {"enrollment_listen", &Config::enrollment_listen, false, true},
     {"package_listen", &Config::package_listen, false, true},
+    {"metrics_listen", &Config::metrics_listen, false, true, {"off"}},
     {"pki_directory", &Config::pki_directory, false, false},
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
@@ -59,9 +61,14 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
     RETURN_IF_ERROR(key.is_required ? reader.Required(key.name, &value)
                                     : reader.Optional(key.name, &value));
     const yaml::Node* node = document.root().Find(key.name);
-    if (key.is_address && node != nullptr && !IsAddress(value))
-      return document.Error(*node, absl::StrCat(key.name, " must be host:port"));
-    if (node != nullptr && !key.words[0].empty() && value != key.words[0] && value != key.words[1])
+    const bool is_word = !key.words[0].empty() && value == key.words[0];
+    if (key.is_address && node != nullptr && !IsAddress(value) && !is_word)
+      return document.Error(
+          *node,
+          absl::StrCat(key.name, " must be host:port",
+                       key.words[0].empty() ? "" : absl::StrCat(" or \"", key.words[0], "\"")));
+    if (!key.is_address && node != nullptr && !key.words[0].empty() && value != key.words[0] &&
+        value != key.words[1])
       return document.Error(*node, absl::StrCat(key.name, " must be \"", key.words[0], "\" or \"",
                                                 key.words[1], "\""));
   }

@@ -16,6 +16,8 @@ struct Config {
   std::string listen = "0.0.0.0:7443";
   std::string enrollment_listen = "0.0.0.0:7444";
   std::string package_listen = "0.0.0.0:7480";
+  // What Prometheus reads, without asking who is there; "off": nothing.
+  std::string metrics_listen = "127.0.0.1:7481";
   std::string pki_directory = "/etc/muster/pki";
   std::string state_directory = "/var/lib/muster-controller";
   std::string package_directory = "/usr/share/muster/packages";

@@ -8,6 +8,7 @@
 #include "common/sys/file_system.h"
 #include "controller/constants.h"
 #include "controller/enrollment/authority_change.h"
+#include "controller/http/package_server.h"
 #include "controller/wiring/core.h"
 #include "controller/wiring/front.h"
 #include "controller/wiring/work.h"
@@ -35,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   RETURN_IF_ERROR(core.denylist.Load(*core.resources.store));
   std::unique_ptr<Controller> controller(new Controller(std::move(modules)));
   ASSIGN_OR_RETURN(controller->modules_->front.packages,
-                   PackageServer::Start(config.package_listen, config.package_directory));
+                   StartPackageServer(config.package_listen, config.package_directory));
   RETURN_IF_ERROR(NoteAuthority(*core.resources.store, core.resources.ca, clock.Now()));
   RETURN_IF_ERROR(controller->modules_->work.Start());
   core.Start();
@@ -68,5 +69,9 @@ absl::Status Controller::CheckAlive() {
 int Controller::port() const { return modules_->front.port; }
 int Controller::enrollment_port() const { return modules_->front.enrollment_port; }
 int Controller::package_port() const { return modules_->front.packages->port(); }
+int Controller::metrics_port() const {
+  const auto& server = modules_->front.metrics_server;
+  return server == nullptr ? 0 : server->port();
+}
 
 }  // namespace muster::controller

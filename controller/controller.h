@@ -33,6 +33,7 @@ class Controller {
   int port() const;
   int enrollment_port() const;
   int package_port() const;
+  int metrics_port() const;  // 0: off
 
  private:
   struct Modules;

@@ -24,6 +24,9 @@ listen: 0.0.0.0:$2
 enrollment_listen: 0.0.0.0:$3
 package_listen: 0.0.0.0:7480
 
+# Metrics for Prometheus, as /metrics; whoever can connect can read them. "off": none.
+metrics_listen: 127.0.0.1:7481
+
 # Keys and certificates that `muster init` made.
 pki_directory: $4/pki
 

@@ -62,6 +62,7 @@ class RunOwners;
 // What the controller offers to its nodes, as the template variable `muster`.
 struct ControllerOffer {
   std::string version;  // of musterd; empty in tests of playbooks alone
+  std::string address;  // where nodes reach it, without the port; likewise
   struct Package {
     std::string url, sha256;
   };

@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(grpc::ServerBuilder& b
 
 Front::Front(const Config& config, Core& core, Work& work)
     : core(core),
+      metrics(core, work, durations),
       agents(core.registry, core.open_calls, core.enrollment, core.resources.ca.roots().pem,
              *core.resources.blobs,
              [&work](absl::string_view node_uuid, absl::string_view sha256) {
@@ -132,7 +133,7 @@ absl::Status Front::Listen(const Config& config) {
       config.listen,
       MutualTlsCredentials(core.resources.tls, core.denylist, core.clock, core.shares), &port);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counters;
-  counters.push_back(std::make_unique<CallCounterFactory>(core.shares));
+  counters.push_back(std::make_unique<CallCounterFactory>(core.shares, durations, core.clock));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
            &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
@@ -156,10 +157,12 @@ absl::Status Front::Listen(const Config& config) {
   enrolling.RegisterService(&enrollments);
   ASSIGN_OR_RETURN(enrollment_server, StartServer(enrolling, config.enrollment_listen,
                                                   "enrollment_listen", enrollment_port));
+  ASSIGN_OR_RETURN(metrics_server, StartMetricsServer(config, metrics));
   return absl::OkStatus();
 }
 
 void Front::Shutdown(absl::Time deadline) {
+  metrics_server.reset();
   const auto until = absl::ToChronoTime(deadline);
   if (enrollment_server != nullptr) enrollment_server->Shutdown(until);
   if (server != nullptr) server->Shutdown(until);

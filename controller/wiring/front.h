@@ -6,7 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "controller/enrollment/users.h"
-#include "controller/http/package_server.h"
+#include "controller/http/http_server.h"
+#include "controller/metrics/call_durations.h"
 #include "controller/service/artifact_service.h"
 #include "controller/service/authority_service.h"
 #include "controller/service/command_service.h"
@@ -24,6 +25,7 @@
 #include "controller/service/user_service.h"
 #include "controller/service/validation_service.h"
 #include "controller/session/agent_session_service.h"
+#include "controller/wiring/metrics.h"
 
 namespace grpc {
 class Server;
@@ -48,7 +50,9 @@ struct Front {
   void Shutdown(absl::Time deadline);
 
   Core& core;
-  std::unique_ptr<PackageServer> packages;  // started before anything else is
+  CallDurations durations;
+  MetricsPage metrics;
+  std::unique_ptr<HttpServer> packages;  // started before anything else is
   AgentSessionService agents;
   EnrollmentService enrollments;
   TokenService tokens;
@@ -67,6 +71,7 @@ struct Front {
   HardwareService hardware;
   StackService stacks;
   CommandService commands;
+  std::unique_ptr<HttpServer> metrics_server;  // none: "off"
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;
   int port = 0;

@@ -10,7 +10,8 @@
 namespace muster::controller {
 
 ControllerOffer OfferOf(const Config& config) {
-  ControllerOffer offer{.version = kVersion, .agent_packages = {}};
+  ControllerOffer offer{
+      .version = kVersion, .address = HostOf(config.controller_address), .agent_packages = {}};
   const absl::StatusOr<std::vector<PackageFile>> files =
       ListAgentPackages(config.package_directory);
   if (!files.ok()) return offer;

@@ -23,7 +23,7 @@ targets() {  # JOB HEALTH
 print(sum(t["health"] == sys.argv[2] and t["labels"]["job"] == sys.argv[1]
           for t in value["data"]["activeTargets"]))' "$1" "$2"
 }
-all_up() { [[ $(targets nodes up) == 2 && $(targets prometheus up) == 1 ]]; }
+all_up() { [[ $(targets nodes up) == 2 && $(targets prometheus up) == 1 && $(targets muster up) == 1 ]]; }
 asked() { lab exec login1 curl -s --get --data-urlencode "query=$1" http://127.0.0.1:9090/api/v1/query; }  # QUERY
 value_of() { asked "$1" | read_json 'print(*(r["value"][1] for r in value["data"]["result"]))'; }  # QUERY
 known() {  # the names of all metrics
@@ -157,6 +157,9 @@ expect_equal "$(grep -o 'alert: .*' "$rules" | sort)" \
 lab exec login1 install -d /root/rules
 for file in "$rules" "$rules_test"; do lab exec login1 tee "/root/rules/${file##*/}" <"$file" >/dev/null; done
 lab exec login1 promtool test rules /root/rules/muster_rules_test.yml
+lab exec login1 sh -c 'curl -s http://127.0.0.1:7481/metrics | promtool check metrics'
+expect_equal 1 "$(value_of 'muster_node_connected{node="c001"}')" "the connection of c001's agent, in Prometheus"
+! connects lab exec c001 -- login1 7481 || fail "the controller's metrics are offered to all"
 lab exec c001 systemctl stop prometheus-node-exporter
 wait_for 20 "the alert of a silent node" firing NodeSilent
 lab exec c001 systemctl start prometheus-node-exporter

@@ -68,7 +68,9 @@ Value OfferValue(const ControllerOffer& offer) {
   Value packages = Value::object();
   for (const auto& [architecture, package] : offer.agent_packages)
     packages[architecture] = {{"url", package.url}, {"sha256", package.sha256}};
-  return {{"version", offer.version}, {"agent_packages", std::move(packages)}};
+  return {{"version", offer.version},
+          {"address", offer.address},
+          {"agent_packages", std::move(packages)}};
 }
 
 Value GroupsValue(const Inventory& inventory) {

@@ -9,6 +9,8 @@
 #include <grpcpp/server_context.h>
 
 #include "absl/status/statusor.h"
+#include "common/base/clock.h"
+#include "controller/metrics/call_durations.h"
 #include "controller/service/front/authorization.h"
 #include "controller/session/caller.h"
 
@@ -33,8 +35,14 @@ void GiveWay() {
 
 class CallCounter final : public Interceptor {
  public:
-  CallCounter(CallShares& shares, ServerRpcInfo* info, CallKind kind)
-      : shares_(shares), info_(info), kind_(kind) {}
+  CallCounter(CallShares& shares, CallDurations& durations, Clock& clock, ServerRpcInfo* info,
+              CallKind kind)
+      : shares_(shares),
+        durations_(durations),
+        clock_(clock),
+        info_(info),
+        kind_(kind),
+        began_at_(clock.Now()) {}
   ~CallCounter() override {
     if (!person_.empty()) shares_.End(person_, kind_);
   }
@@ -53,13 +61,22 @@ class CallCounter final : public Interceptor {
         shares_.Begin(person_, kind_);
       }
     }
+    // A watch lasts as long as its watcher likes.
+    if (kind_ != CallKind::kWatch && !person_.empty() &&
+        methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      const auto code = static_cast<absl::StatusCode>(methods->GetSendStatus().error_code());
+      durations_.Add(info_->method(), clock_.Now() - began_at_, absl::StatusCodeToString(code));
+    }
     methods->Proceed();
   }
 
  private:
   CallShares& shares_;
+  CallDurations& durations_;
+  Clock& clock_;
   ServerRpcInfo* const info_;
   const CallKind kind_;
+  const absl::Time began_at_;
   std::string person_;  // empty: the call has not begun
 };
 
@@ -67,7 +84,7 @@ class CallCounter final : public Interceptor {
 
 Interceptor* CallCounterFactory::CreateServerInterceptor(ServerRpcInfo* info) {
   if (IsForNodes(info->method())) return nullptr;
-  return new CallCounter(shares_, info, KindOf(info->method()));
+  return new CallCounter(shares_, durations_, clock_, info, KindOf(info->method()));
 }
 
 }  // namespace muster::controller

@@ -1,5 +1,5 @@
-// The controller as a whole: configurations with which it refuses to start, and the packages it
-// offers.
+// The controller as a whole: configurations with which it refuses to start, the packages and the
+// metrics that it offers.
 #include "controller/controller.h"
 
 #include <arpa/inet.h>
@@ -22,11 +22,11 @@ using ::testing::StartsWith;
 
 class ControllerTest : public ControllerFixture {
  protected:
-  std::string Get(const std::string& request_line) {
+  static std::string GetFrom(int port, const std::string& request_line) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(controller_->package_port()));
+    address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     const std::string request =
@@ -37,6 +37,9 @@ class ControllerTest : public ControllerFixture {
     for (ssize_t count; (count = read(fd, piece, sizeof(piece))) > 0;) answer.append(piece, count);
     close(fd);
     return answer;
+  }
+  std::string Get(const std::string& request_line) {
+    return GetFrom(controller_->package_port(), request_line);
   }
 };
 
@@ -58,6 +61,43 @@ TEST_F(ControllerTest, TakenPortNamesTheSetting) {
   other.listen = absl::StrCat("127.0.0.1:", controller_->port());
   EXPECT_THAT(Controller::Start(other, clock_),
               StatusIs(absl::StatusCode::kUnavailable, AllOf(Said(), HasSubstr(other.listen))));
+}
+
+TEST_F(ControllerTest, MetricsTellOfNodesAndCalls) {
+  const auto stub =
+      v1::NodeService::NewStub(Connect(controller_->port(), Issue(Role::kViewer, "victor")));
+  const auto get_node = [&](const std::string& name) {
+    grpc::ClientContext context;
+    v1::GetNodeRequest request;
+    request.set_name(name);
+    v1::GetNodeResponse response;
+    return stub->GetNode(&context, request, &response);
+  };
+  EXPECT_TRUE(get_node("c001").ok());
+  EXPECT_FALSE(get_node("c009").ok());
+  const std::string page = GetFrom(controller_->metrics_port(), "GET /metrics?x=1");
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(page, AllOf(HasSubstr("Content-Type: text/plain; version=0.0.4"),
+                          HasSubstr("\nmuster_nodes{state=\"known\"} 3\n"),
+                          HasSubstr("\nmuster_node_in_service{node=\"c002\"} 0\n"),
+                          HasSubstr("\nmuster_runs_in_progress 0\n")));
+  EXPECT_THAT(
+      page,
+      AllOf(HasSubstr("\nmuster_calls_total{method=\"NodeService/GetNode\",code=\"OK\"} 1\n"),
+            HasSubstr("\nmuster_calls_total{method=\"NodeService/GetNode\",code=\"NOT_FOUND\"} "
+                      "1\n"),
+            HasSubstr("\nmuster_call_duration_seconds_count{method=\"NodeService/GetNode\"} "
+                      "2\n")));
+  EXPECT_THAT(GetFrom(controller_->metrics_port(), "GET /"), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(GetFrom(controller_->metrics_port(), "POST /metrics"), StartsWith("HTTP/1.1 405"));
+}
+
+TEST_F(ControllerTest, MetricsCanBeOff) {
+  controller_->Shutdown();
+  controller_.reset();
+  config_.metrics_listen = "off";
+  Start();
+  EXPECT_EQ(controller_->metrics_port(), 0);
 }
 
 TEST_F(ControllerTest, StateIsThereAfterARestart) {

@@ -29,19 +29,21 @@ TEST(Config, LeastIsAClusterAndAnAddress) {
 
 TEST(Config, ReadsEachKey) {
   const Config config =
-      ParseConfig("controller.yaml",
-                  std::string(kLeast) +
-                      "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
-                      "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\n"
-                      "pki_directory: /p\nstate_directory: /s\n"
-                      "package_directory: /d\nslurm_gate: \"on\"\n"
-                      "operator_bundles: any\nsecret_readers: any\nexec: \"on\"\n")
+      ParseConfig(
+          "controller.yaml",
+          std::string(kLeast) +
+              "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
+              "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\nmetrics_listen: \"off\"\n"
+              "pki_directory: /p\nstate_directory: /s\n"
+              "package_directory: /d\nslurm_gate: \"on\"\n"
+              "operator_bundles: any\nsecret_readers: any\nexec: \"on\"\n")
           .value();
   EXPECT_EQ(config.enrollment_address, "[::1]:1");
   EXPECT_EQ(HostOf(config.enrollment_address), "[::1]");
   EXPECT_EQ(config.listen, "[::]:2");
   EXPECT_EQ(config.enrollment_listen, "10.0.0.1:3");
   EXPECT_EQ(config.package_listen, "a:4");
+  EXPECT_EQ(config.metrics_listen, "off");
   EXPECT_EQ(config.pki_directory, "/p");
   EXPECT_EQ(config.state_directory, "/s");
   EXPECT_EQ(config.package_directory, "/d");
@@ -57,6 +59,8 @@ TEST(Config, ErrorsNameThePlace) {
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "listen: everywhere\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "listen: 0.0.0.0:70000\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "metrics_listen: here\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "slurm_gate: maybe\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));

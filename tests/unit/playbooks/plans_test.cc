@@ -335,6 +335,7 @@ class Scribe {
     CompileOptions options = options_;
     options.offer = {
         "0.1.0",
+        "login1",
         {{"amd64",
           {"http://login1:7480/packages/muster-agent_0.1.0_amd64.deb", std::string(64, 'a')}}}};
     options.owners = nullptr;

@@ -46,7 +46,8 @@ class DocumentationTest : public CompileTest {
     secrets.secrets = {
         {"ann_password_hash", "$6$x"}, {"db_password", "p"}, {"domain_password", "p"}, {"x", "p"}};
     facts["c001"] = {{"memory", {{"swap_mib", 1}}}, {"os", {{"id", "debian"}}}, {"gpus", {1}}};
-    options.offer = {"0.1.0", {{"amd64", {"http://login1:7480/agent.deb", std::string(64, 'a')}}}};
+    options.offer = {
+        "0.1.0", "login1", {{"amd64", {"http://login1:7480/agent.deb", std::string(64, 'a')}}}};
     options.extra_vars = {{"third_key", "KEY"}, {"banned", Value::array()}, {"driver", "550"}};
   }
 };

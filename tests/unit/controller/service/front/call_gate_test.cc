@@ -17,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "common/base/clock.h"
+#include "controller/metrics/call_durations.h"
 #include "controller/service/front/call_counter.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "tests/fixtures/golden_texts.h"
@@ -72,7 +74,7 @@ class CallGateTest : public ::testing::Test {
     builder.AddListeningPort("127.0.0.1:0", people_.Server(), &port_);
     builder.RegisterService(&runs_);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> counters;
-    counters.push_back(std::make_unique<CallCounterFactory>(shares_));
+    counters.push_back(std::make_unique<CallCounterFactory>(shares_, durations_, clock_));
     builder.experimental().SetInterceptorCreators(std::move(counters));
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
@@ -102,6 +104,8 @@ class CallGateTest : public ::testing::Test {
 
   muster::testing::PeopleOverTls people_;
   CallShares& shares_ = people_.shares();
+  RealClock clock_;
+  CallDurations durations_;
   SlowRuns runs_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

@@ -1,0 +1,49 @@
+// What is measured of the cluster and of musterd at one moment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "controller/metrics/call_durations.h"
+
+namespace muster::controller {
+
+struct NodeReading {
+  std::string name;
+  std::string state;  // of its life cycle: "in_service"
+  std::string
+      service;  // in Slurm, without names of people: "drained"; "" where Slurm is left alone
+  bool is_connected = false;
+};
+
+// What the kernel counts of this process.
+struct ProcessReading {
+  double cpu_seconds = 0;
+  uint64_t resident_bytes = 0;
+  size_t open_files = 0;
+};
+
+struct Readings {
+  std::string version;
+  absl::Time started_at;
+  std::vector<NodeReading> nodes;
+  // Work in progress.
+  size_t runs = 0;
+  size_t validations = 0;
+  std::map<std::string, size_t> rollouts;       // by state
+  std::map<std::string, size_t> rollout_nodes;  // of these, by step
+  bool gate_is_shut = false;                    // Slurm gets only nodes that have passed
+  bool gate_is_in_trouble = false;
+  uint64_t store_bytes = 0;
+  // When the authority that has signed all certificates ends.
+  absl::Time authority_ends = absl::InfiniteFuture();
+  ProcessReading process;
+  std::vector<CallReading> calls;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,134 @@
+#include "controller/wiring/metrics.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/base/version.h"
+#include "controller/config.h"
+#include "controller/metrics/metric_table.h"
+#include "controller/metrics/readings.h"
+#include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_step.h"
+#include "controller/service/node_listing.h"
+#include "controller/wiring/core.h"
+#include "controller/wiring/work.h"
+#include "muster/v1/rollout.pb.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr unsigned kOk = 200;
+constexpr unsigned kUnavailable = 503;
+
+// "in_service" of NODE_STATE_IN_SERVICE.
+std::string WordOf(v1::NodeState state) {
+  return absl::AsciiStrToLower(absl::StripPrefix(v1::NodeState_Name(state), "NODE_STATE_"));
+}
+
+// Without what follows a colon, and without the person in "drained by root".
+std::string ServiceWord(absl::string_view service) {
+  service = service.substr(0, service.find(':'));
+  return std::string(service.substr(0, service.find(" by ")));
+}
+
+ProcessReading ReadProcess() {
+  ProcessReading process;
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    process.cpu_seconds = absl::ToDoubleSeconds(absl::DurationFromTimeval(usage.ru_utime) +
+                                                absl::DurationFromTimeval(usage.ru_stime));
+  if (FILE* const file = std::fopen("/proc/self/statm", "re"); file != nullptr) {
+    unsigned long total = 0, resident = 0;
+    if (std::fscanf(file, "%lu %lu", &total, &resident) == 2)
+      process.resident_bytes = resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    std::fclose(file);
+  }
+  if (DIR* const folder = opendir("/proc/self/fd"); folder != nullptr) {
+    while (const dirent* const entry = readdir(folder))
+      process.open_files += entry->d_name[0] != '.';
+    closedir(folder);
+    --process.open_files;  // the one that reads the folder
+  }
+  return process;
+}
+
+absl::Status ReadWork(Transaction& txn, Readings& readings) {
+  ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
+  readings.runs = runs.size();
+  ASSIGN_OR_RETURN(const std::vector<ValidationRecord> validations,
+                   txn.validations().ListRunning());
+  readings.validations = validations.size();
+  ASSIGN_OR_RETURN(const std::vector<RolloutRecord> rollouts, txn.rollouts().ListOpen());
+  for (const RolloutRecord& rollout : rollouts) {
+    ++readings
+          .rollouts[std::string(rollout::StateName(static_cast<v1::RolloutState>(rollout.state)))];
+    ASSIGN_OR_RETURN(const auto nodes, txn.rollouts().ListNodes(rollout.rollout_id));
+    for (const RolloutNodeRecord& node : nodes)
+      ++readings
+            .rollout_nodes[std::string(rollout::StepName(static_cast<v1::RolloutStep>(node.step)))];
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> MetricsPage::Render() {
+  Store& store = *core_.resources.store;
+  Readings readings;
+  readings.version = kVersion;
+  readings.started_at = started_at_;
+  const absl::StatusOr<InventoryVersion> inventory = core_.inventory.Latest();
+  // Before the first inventory there are the nodes that have joined.
+  if (!inventory.ok() && !absl::IsNotFound(inventory.status()) &&
+      !absl::IsFailedPrecondition(inventory.status()))
+    return inventory.status();
+  ASSIGN_OR_RETURN(
+      const std::vector<v1::Node> nodes,
+      ListAllNodes(store, core_.registry, inventory.ok() ? inventory->inventory.get() : nullptr));
+  for (const v1::Node& node : nodes) {
+    if (node.state() == v1::NODE_STATE_REMOVED) continue;
+    readings.nodes.push_back(
+        {node.name(), WordOf(node.state()), ServiceWord(node.service()), node.connected()});
+  }
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) { return ReadWork(txn, readings); }));
+  readings.gate_is_shut = work_.gate->is_shut();
+  readings.gate_is_in_trouble = !work_.gate->trouble().ok();
+  readings.store_bytes = store.SizeBytes();
+  readings.authority_ends = core_.resources.ca.ends_at();
+  readings.process = ReadProcess();
+  readings.calls = calls_.Read();
+  return RenderMetrics(readings);
+}
+
+HttpReply MetricsPage::Answer(absl::string_view path) {
+  if (path != "/metrics") return {.body = "not found; the metrics are at /metrics\n"};
+  absl::MutexLock lock(&mutex_);
+  const absl::Time now = core_.clock.Now();
+  if (now < rendered_at_ || now - rendered_at_ >= kOldest) {
+    absl::StatusOr<std::string> page = Render();
+    if (!page.ok())
+      return {.status = kUnavailable, .body = absl::StrCat(page.status().message(), "\n")};
+    page_ = *std::move(page);
+    rendered_at_ = now;
+  }
+  return {.status = kOk, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = page_};
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> StartMetricsServer(const Config& config,
+                                                               MetricsPage& page) {
+  if (config.metrics_listen == "off") return nullptr;
+  return HttpServer::Start({.listen = config.metrics_listen, .setting = "metrics_listen"},
+                           [&page](absl::string_view path) { return page.Answer(path); });
+}
+
+}  // namespace muster::controller
