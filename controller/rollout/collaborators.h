@@ -16,6 +16,7 @@ namespace muster::v1 {
 class CreateRolloutRequest;
 class CreateRunRequest;
 class CreateValidationRequest;
+class PlanFile;
 }  // namespace muster::v1
 namespace muster::controller {
 struct Actor;
@@ -51,6 +52,8 @@ struct RolloutCollaborators {
       preview_run;
   std::function<absl::StatusOr<std::string>(const v1::CreateRunRequest&, const RunActor&)>
       start_run;
+  // See RunManager::PlanFileOf().
+  std::function<absl::StatusOr<v1::PlanFile>(const std::string& sha256)> plan_file;
   // The suite that these nodes have to pass: the one that is asked for, or the one with which the
   // playbook ends for them. "": none. Errors are those of the suite and its files, with their
   // place; PermissionDenied: the actor may not run the suite that is asked for.

@@ -16,6 +16,7 @@
 #include "controller/run/run_engine.h"
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/store.h"
+#include "muster/v1/plan_file.pb.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller::rollout {
@@ -100,6 +101,33 @@ absl::Status TakeNodes(Transaction& txn, const Inventory& inventory, std::vector
                    "; others are updated by muster apply"));
 }
 
+// The effective request: `asked` itself, or the content of a plan file that is still valid.
+absl::StatusOr<v1::CreateRolloutRequest> Complete(const RolloutCollaborators& with,
+                                                  const v1::CreateRolloutRequest& asked) {
+  if (asked.plan_sha256().empty()) return asked;
+  v1::CreateRolloutRequest rest = asked;
+  rest.clear_plan_sha256();
+  if (rest.ByteSizeLong() > 0) {
+    return absl::InvalidArgumentError(
+        "a rollout of a plan file takes bundle, playbook, nodes and limits from the file");
+  }
+  ASSIGN_OR_RETURN(const v1::PlanFile file, with.plan_file(asked.plan_sha256()));
+  if (!file.has_rollout()) {
+    return absl::FailedPreconditionError(
+        "the plan is not one of a rollout; `muster apply FILE` carries it out");
+  }
+  v1::CreateRolloutRequest full = file.rollout().rollout().request();
+  full.clear_workers();
+  full.clear_rolls_back_id();
+  // What its nodes were checked with.
+  full.set_bundle_sha256(file.bundle_sha256());
+  full.set_playbook(file.playbook());
+  *full.mutable_tags() = file.tags();
+  *full.mutable_extra_vars() = file.extra_vars();
+  full.set_plan_sha256(asked.plan_sha256());
+  return full;
+}
+
 }  // namespace
 
 bool MayBeTemporary(const absl::Status& status) {
@@ -109,24 +137,30 @@ bool MayBeTemporary(const absl::Status& status) {
 
 v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::string& limit) {
   v1::CreateRunRequest run;
-  run.set_bundle_sha256(request.bundle_sha256());
-  run.set_playbook(request.playbook());
   run.set_limit(limit);
-  *run.mutable_tags() = request.tags();
-  *run.mutable_extra_vars() = request.extra_vars();
+  if (request.plan_sha256().empty()) {
+    run.set_bundle_sha256(request.bundle_sha256());
+    run.set_playbook(request.playbook());
+    *run.mutable_tags() = request.tags();
+    *run.mutable_extra_vars() = request.extra_vars();
+  } else {
+    run.set_plan_sha256(request.plan_sha256());
+  }
   // The rollout has its nodes validated itself, one after the other.
   run.set_skip_validation(true);
   return run;
 }
 
 absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
-                                             const v1::CreateRolloutRequest& asked,
+                                             const v1::CreateRolloutRequest& given,
                                              const RunActor& actor) {
   if (!with.gate.is_shut()) return with.gate.Reconcile();
   // Before what may take long: whatever is accepted from now on is newer than the rollout.
   const absl::Time now = with.clock.Now();
-  ASSIGN_OR_RETURN(std::vector<std::string> names,
-                   with.preview_run(RunOf(asked, asked.limit()), actor));
+  ASSIGN_OR_RETURN(const v1::CreateRolloutRequest asked, Complete(with, given));
+  v1::CreateRunRequest look = RunOf(asked, asked.limit());
+  look.set_check_only(true);
+  ASSIGN_OR_RETURN(std::vector<std::string> names, with.preview_run(look, actor));
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with.inventory.Latest());
   ActiveRollout rollout;
   rollout.request = asked;

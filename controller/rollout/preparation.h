@@ -16,11 +16,12 @@ namespace muster::controller::rollout {
 struct RolloutCollaborators;
 
 // Checks the playbook as for a run, the suite and the limits, and gathers the workers; stores and
-// starts nothing. The result has no id. Errors: those of the playbook, the limit and the suite,
-// with their place; InvalidArgument: a limit that is none; FailedPrecondition: the gate is off, or
-// no worker of the playbook has joined.
+// starts nothing. The result has no id; its request is complete, also where a plan file says what
+// it is. Errors: those of the playbook, the limit and the suite, with their place; InvalidArgument:
+// a limit that is none; FailedPrecondition: the gate is off, or no worker of the playbook has
+// joined.
 absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
-                                             const v1::CreateRolloutRequest& asked,
+                                             const v1::CreateRolloutRequest& given,
                                              const RunActor& actor);
 
 // The run that updates these nodes.

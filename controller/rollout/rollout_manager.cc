@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/gate/job_gate.h"
+#include "controller/rollout/forecast.h"
 #include "controller/rollout/node_work.h"
 #include "controller/rollout/plan/rollout_plan.h"
 #include "controller/rollout/preparation.h"
@@ -190,35 +191,7 @@ absl::StatusOr<v1::PreviewRolloutResponse> RolloutManager::Preview(
     absences = absences_;
   }
   const RolloutView view = ViewOf(rollout, seen, absences, with_);
-  v1::PreviewRolloutResponse response;
-  *response.mutable_rollout() = ToProto(rollout.record, rollout.nodes, rollout.limits);
-  response.set_jobs_unknown(seen.trouble);
-  std::map<std::string, const NodeView*> nodes;
-  for (const NodeView& node : view.nodes) nodes[node.name] = &node;
-  absl::Duration longest = absl::ZeroDuration();
-  for (const Place& place : ForecastOrder(view)) {
-    const NodeView& node = *nodes.at(place.node);
-    v1::RolloutForecast& forecast = *response.add_nodes();
-    forecast.set_node(place.node);
-    forecast.set_wave(place.wave);
-    forecast.set_service(node.service);
-    forecast.set_connected(node.is_connected);
-    for (const SlurmJob& job : node.jobs) {
-      v1::SlurmJobInfo& info = *forecast.add_jobs();
-      info.set_id(job.id);
-      info.set_user(job.user);
-      info.set_name(job.name);
-      if (job.time_left < absl::InfiniteDuration())
-        info.set_seconds_left(absl::ToInt64Seconds(job.time_left));
-    }
-    const absl::Duration drain = LongestDrain(node.jobs);
-    longest = std::max(longest, drain);
-    if (drain < absl::InfiniteDuration() && seen.trouble.empty())
-      *forecast.mutable_drain() = ToProtoDuration(drain);
-  }
-  if (longest < absl::InfiniteDuration() && seen.trouble.empty())
-    *response.mutable_longest_drain() = ToProtoDuration(longest);
-  return response;
+  return ForecastOf(with_.store, rollout, seen, view);
 }
 
 absl::StatusOr<v1::Rollout> RolloutManager::Change(const std::string& rollout_id,
@@ -441,6 +414,7 @@ absl::StatusOr<std::string> RolloutManager::CreateWayBack(const ActiveRollout& r
   }
   if (touched.empty()) return "";
   v1::CreateRolloutRequest request = rollout.request;
+  request.clear_plan_sha256();
   request.set_bundle_sha256(rollout.record.previous_bundle);
   request.set_limit(FoldHostlist(touched));
   request.set_canary(0);
@@ -475,6 +449,7 @@ void RolloutManager::Begin(const Opening& opening) {
   const bool is_run = opening.step == v1::ROLLOUT_STEP_APPLYING;
   absl::StatusOr<std::string> id;
   if (is_run) {
+    actor.rollout_id = opening.rollout_id;
     id = with_.start_run(RunOf(request, node.node), actor);
   } else {
     v1::CreateValidationRequest validation;

@@ -117,14 +117,30 @@ absl::StatusOr<v1::PlanFile> RunEngine::LoadPlanFile(const std::string& sha256) 
   return ReadPlanFile(text->second);
 }
 
+absl::StatusOr<v1::PlanFile> RunEngine::PlanFileOf(const std::string& sha256) const {
+  ASSIGN_OR_RETURN(v1::PlanFile file, LoadPlanFile(sha256));
+  ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
+  RETURN_IF_ERROR(CheckHolds(file, with_.cluster, inventory.revision, with_.clock.Now()));
+  return file;
+}
+
 absl::StatusOr<v1::CreateRunRequest> RunEngine::Complete(const v1::CreateRunRequest& request,
+                                                         const RunActor& actor,
                                                          const InventoryVersion& inventory,
                                                          bool catches_up) const {
   if (request.plan_sha256().empty()) return request;
   ASSIGN_OR_RETURN(const v1::PlanFile file, LoadPlanFile(request.plan_sha256()));
-  RETURN_IF_ERROR(CheckHolds(file, with_.cluster, inventory.revision, with_.clock.Now()));
+  // A rollout may take longer than its plan file is valid. That it was valid was seen when the
+  // rollout began, and its nodes are held to the file's steps all the same.
+  if (actor.rollout_id.empty())
+    RETURN_IF_ERROR(CheckHolds(file, with_.cluster, inventory.revision, with_.clock.Now()));
   // The request of a missed run is already complete.
   if (catches_up) return request;
+  if (file.has_rollout() && actor.rollout_id.empty() && !request.check_only()) {
+    return absl::FailedPreconditionError(
+        "the plan is one of a rollout, which drains nodes first; `muster update FILE` carries it "
+        "out");
+  }
   return RequestOfPlanFile(file, request);
 }
 
@@ -330,7 +346,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
     const std::string& catches_up_run_id) {
   ASSIGN_OR_RETURN(const InventoryVersion inventory, with_.inventory.Latest());
   ASSIGN_OR_RETURN(v1::CreateRunRequest request,
-                   Complete(asked, inventory, !catches_up_run_id.empty()));
+                   Complete(asked, actor, inventory, !catches_up_run_id.empty()));
   request.clear_left_out();
   RETURN_IF_ERROR(MayRun(request, actor, catches_up_run_id));
   RunRecord record;

@@ -46,6 +46,7 @@ std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
 // The caller, and what entitles the run to continue without it.
 struct RunActor : Actor {
   RunMandate mandate = {};
+  std::string rollout_id = "";  // the rollout that the run is a part of; "": none
 };
 
 // Every transition is stored before it is acted on; transitions that the store could not save are
@@ -70,6 +71,10 @@ class RunEngine {
   // Create(); stores and starts nothing.
   absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
                                                    const RunActor& actor);
+  // The plan file in such a bundle. InvalidArgument: there is none, or it was damaged;
+  // FailedPrecondition: it has expired, or was made for another cluster or another revision of the
+  // inventory.
+  absl::StatusOr<v1::PlanFile> PlanFileOf(const std::string& sha256) const;
   // FailedPrecondition: it has already ended.
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // The number of nodes in active runs.
@@ -109,6 +114,7 @@ class RunEngine {
   absl::StatusOr<v1::PlanFile> LoadPlanFile(const std::string& sha256) const;
   // The effective request: `request` itself, or the content of a plan file that still holds.
   absl::StatusOr<v1::CreateRunRequest> Complete(const v1::CreateRunRequest& request,
+                                                const RunActor& actor,
                                                 const InventoryVersion& inventory,
                                                 bool catches_up) const;
   // Whether the actor may run that bundle; a catch-up run has the rights of whoever created the

@@ -12,6 +12,7 @@
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
+#include "muster/v1/plan_file.pb.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
@@ -159,6 +160,11 @@ absl::StatusOr<std::vector<std::string>> RunManager::Preview(const v1::CreateRun
                                                              const RunActor& actor) {
   absl::MutexLock lock(&engine_mutex_);
   return engine_.Preview(request, actor);
+}
+
+absl::StatusOr<v1::PlanFile> RunManager::PlanFileOf(const std::string& sha256) {
+  absl::MutexLock lock(&engine_mutex_);
+  return engine_.PlanFileOf(sha256);
 }
 
 absl::Status RunManager::Cancel(const std::string& run_id, const RunActor& actor) {

@@ -46,6 +46,8 @@ class RunManager final : public AgentSessionListener {
   absl::StatusOr<v1::Run> Create(const v1::CreateRunRequest& request, const RunActor& actor);
   absl::StatusOr<std::vector<std::string>> Preview(const v1::CreateRunRequest& request,
                                                    const RunActor& actor);
+  // See RunEngine.
+  absl::StatusOr<v1::PlanFile> PlanFileOf(const std::string& sha256);
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // See RunFeed::Watch, and RunHistory for a run that ended long ago. NotFound: no such run.
   // Neither this nor MayFetchBlob() waits for the engine: both are called on gRPC's few threads.

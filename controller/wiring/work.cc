@@ -20,6 +20,7 @@
 #include "controller/wiring/core.h"
 #include "controller/wiring/offer.h"
 #include "controller/wiring/rollout_suite.h"
+#include "muster/v1/plan_file.pb.h"
 #include "muster/v1/rollout.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/validation.pb.h"
@@ -194,6 +195,7 @@ rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
         ASSIGN_OR_RETURN(const v1::Run run, runs.Create(request, actor));
         return run.run_id();
       },
+      .plan_file = [this](const std::string& sha256) { return runs.PlanFileOf(sha256); },
       .suite_for = [this, with = ForRuns(config)](
                        const v1::CreateRolloutRequest& request,
                        const std::vector<std::string>& nodes,

@@ -16,7 +16,11 @@
 namespace muster::controller {
 namespace {
 
+// How to make a new one of that kind.
 constexpr char kPlanAgain[] = "; make a new plan with `muster plan`";
+constexpr char kPlanRolloutAgain[] = "; make a new plan with `muster update PLAYBOOK --plan --out`";
+
+const char* Remedy(bool of_rollout) { return of_rollout ? kPlanRolloutAgain : kPlanAgain; }
 
 std::string Local(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
@@ -40,23 +44,24 @@ v1::Step Open(const v1::Step& step) {
 
 absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster,
                         uint64_t inventory_revision, absl::Time now) {
+  const char* again = Remedy(file.has_rollout());
   if (file.cluster() != cluster.name || file.ca_pin() != cluster.ca_pin) {
     return absl::FailedPreconditionError(
         absl::StrCat("the plan was made for cluster ", file.cluster(), ", and this is ",
                      file.cluster() != cluster.name
                          ? cluster.name
                          : absl::StrCat("another cluster of that name, with another authority"),
-                     kPlanAgain));
+                     again));
   }
   if (now >= ToTime(file.expires_at())) {
     return absl::FailedPreconditionError(
         absl::StrCat("the plan was made at ", Local(ToTime(file.created_at())),
-                     " and has expired at ", Local(ToTime(file.expires_at())), kPlanAgain));
+                     " and has expired at ", Local(ToTime(file.expires_at())), again));
   }
   if (file.inventory_revision() != inventory_revision) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the plan was made from revision ", file.inventory_revision(),
-        " of the inventory, which is now at ", inventory_revision, " now", kPlanAgain));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the plan was made from revision ", file.inventory_revision(),
+                     " of the inventory, which is now at ", inventory_revision, " now", again));
   }
   return absl::OkStatus();
 }
@@ -98,6 +103,7 @@ std::string StepsDigest(const v1::Plan& plan) {
 
 absl::StatusOr<std::shared_ptr<const HeldPlan>> HeldPlan::Create(const v1::PlanFile& file) {
   std::shared_ptr<HeldPlan> held(new HeldPlan);
+  held->of_rollout_ = file.has_rollout();
   for (const v1::PlannedPlay& planned : file.plays()) {
     Play& play = held->plays_[planned.play_index()];
     for (const v1::PlannedNodes& nodes : planned.nodes()) {
@@ -123,15 +129,15 @@ bool HeldPlan::Has(uint32_t play, const std::string& node) const {
 absl::Status HeldPlan::Hold(uint32_t play, const std::string& node, const std::string& steps_digest,
                             v1::Plan& plan) const {
   if (!Has(play, node)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the plan file does not contain this play for this node", kPlanAgain));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan file does not contain this play for this node", Remedy(of_rollout_)));
   }
   const Play& planned = plays_.at(play);
   if (planned.digests.at(node) != steps_digest) {
     return absl::FailedPreconditionError(
         absl::StrCat("the steps of this play differ from the plan file because facts have changed; "
                      "nothing was changed here",
-                     kPlanAgain));
+                     Remedy(of_rollout_)));
   }
   for (v1::RolePlan& role : *plan.mutable_roles()) {
     for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {

@@ -62,6 +62,7 @@ class HeldPlan {
   HeldPlan() = default;
 
   std::map<uint32_t, Play> plays_;
+  bool of_rollout_ = false;
 };
 
 }  // namespace muster::controller

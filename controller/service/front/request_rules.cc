@@ -73,6 +73,7 @@ absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request) {
 }
 
 absl::Status Validate(const v1::CreateRolloutRequest& request) {
+  if (!request.plan_sha256().empty()) return absl::OkStatus();  // the plan file says the rest
   if (request.playbook().empty())
     return absl::InvalidArgumentError("no playbook specified; e.g. playbooks/site.yaml");
   if (request.bundle_sha256().empty())

@@ -30,6 +30,9 @@ v1::PlanFile Example() {
   v1::Change& change = *outcome.add_changes();
   change.set_field("content");
   change.set_diff("-<old>\n+\"new\"\n");
+  v1::PreviewRolloutResponse& rollout = *file.mutable_rollout();
+  rollout.mutable_rollout()->mutable_request()->set_max_unavailable("12%");
+  rollout.mutable_longest_drain()->set_seconds(11400);
   return file;
 }
 
@@ -45,6 +48,8 @@ TEST(PlanFile, ReadsWhatItWrote) {
   ASSERT_OK(read);
   EXPECT_EQ(read->inventory_revision(), uint64_t{1} << 60);
   EXPECT_EQ(read->extra_vars().at("b"), "\"<x>\"");
+  EXPECT_EQ(read->rollout().rollout().request().max_unavailable(), "12%");
+  EXPECT_EQ(read->rollout().longest_drain().seconds(), 11400);
   EXPECT_EQ(read->plays(0).steps(0).outcomes(0).changes(0).diff(), "-<old>\n+\"new\"\n");
   EXPECT_EQ(*WritePlanFile(*read), *text);
 }
@@ -56,6 +61,7 @@ TEST(PlanFile, OtherBlanksDoNotMatterAndOtherWordsDo) {
            {"c[001-003]", "c[001-004]"},
            {"STEP_STATUS_CHANGED", "STEP_STATUS_OK"},
            {"base/motd", "base/motb"},
+           {"12%", "92%"},
            {"\"cluster\": \"adm\",", ""},
        }) {
     const std::string edited = absl::StrReplaceAll(text, {{from, to}});

@@ -25,6 +25,7 @@
 #include "controller/run/run_records.h"
 #include "controller/store/soci/store.h"
 #include "muster/v1/facts.pb.h"
+#include "muster/v1/plan_file.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/validation.pb.h"
 #include "tests/fakes/failing_store.h"
@@ -268,6 +269,11 @@ class Cluster : public InventorySource {
   std::string others_;  // further nodes of the inventory, as they stand in it
   bool work_ends_ = true;
   absl::Status refuse_runs_;
+  // The one plan file, whether it is still valid, and the nodes that it speaks of.
+  v1::PlanFile plan_file_;
+  absl::Status plan_holds_;
+  std::vector<std::string> planned_;
+  std::vector<std::pair<v1::CreateRunRequest, RunActor>> asked_runs_;
   std::string suite_ = "quick";
   int most_out_ = 0;  // workers that were out of service at once
   bool killed_a_job_ = false;
@@ -316,11 +322,16 @@ class Cluster : public InventorySource {
                               const RunActor&) -> absl::StatusOr<std::vector<std::string>> {
           if (refused_bundles_.count(request.bundle_sha256()) > 0)
             return absl::PermissionDeniedError("bundle old is not approved");
+          if (!request.plan_sha256().empty()) return planned_;
           if (request.limit().empty()) return AllNodes();
           return ExpandHostlist(request.limit());
         },
         .start_run = [this](const v1::CreateRunRequest& request,
-                            const RunActor& actor) { return StartRun(request, actor.name); },
+                            const RunActor& actor) { return StartRun(request, actor); },
+        .plan_file = [this](const std::string&) -> absl::StatusOr<v1::PlanFile> {
+          RETURN_IF_ERROR(plan_holds_);
+          return plan_file_;
+        },
         .suite_for = [this](const v1::CreateRolloutRequest&, const std::vector<std::string>&,
                             const Actor&) -> absl::StatusOr<std::string> { return suite_; },
         .start_validation =
@@ -331,17 +342,21 @@ class Cluster : public InventorySource {
     };
   }
 
-  absl::StatusOr<std::string> StartRun(const v1::CreateRunRequest& request, const std::string& by) {
+  absl::StatusOr<std::string> StartRun(const v1::CreateRunRequest& request, const RunActor& actor) {
     RETURN_IF_ERROR(refuse_runs_);
+    asked_runs_.emplace_back(request, actor);
+    const std::string& by = actor.name;
     if (!slurm_.jobs[request.limit()].empty()) killed_a_job_ = true;
     // The claims of the real engine.
     for (const RunRecord& run : RunsOf(request.limit())) {
       if (run.state == RunRecord::kRunning) return absl::FailedPreconditionError("busy");
     }
     const std::string id = absl::StrCat("r-", ++last_id_);
+    // The real engine takes it from the plan file, too.
+    const std::string& bundle =
+        request.plan_sha256().empty() ? request.bundle_sha256() : plan_file_.bundle_sha256();
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-      RETURN_IF_ERROR(
-          PutRun(txn, id, RunRecord::kRunning, request.bundle_sha256(), request.limit(), by));
+      RETURN_IF_ERROR(PutRun(txn, id, RunRecord::kRunning, bundle, request.limit(), by));
       RunNodeRecord node;
       node.run_id = id;
       node.node = request.limit();

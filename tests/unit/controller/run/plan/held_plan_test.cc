@@ -199,6 +199,32 @@ TEST_F(HeldRunTest, GoesOnHeldAfterARestart) {
   EXPECT_TRUE(MustTakePlan("a").roles(0).steps(0).expect_unchanged());
 }
 
+TEST_F(HeldRunTest, APlanOfARolloutIsForRolloutsAlone) {
+  file_.mutable_rollout()->set_cluster("adm");
+  EXPECT_THAT(Create().status(), StatusIs(kMoved, Said()));
+  EXPECT_OK(Create(/*check_only=*/true)) << "a look at whether it still holds";
+}
+
+TEST_F(HeldRunTest, TheRunsOfARolloutAreHeldToAFileThatHasExpiredSinceItBegan) {
+  file_.mutable_rollout()->set_cluster("adm");
+  file_.set_inventory_revision(6);
+  *file_.mutable_expires_at() = ToTimestamp(clock_.Now() - absl::Hours(1));
+  file_.mutable_plays(0)->clear_nodes();
+  AddNode(*file_.mutable_plays(0), "a", "another");
+  plans_["plan"] = {{kPlanFileName, *WritePlanFile(file_)}};
+  EXPECT_THAT(engine_->PlanFileOf("plan").status(), StatusIs(kMoved, Said()));
+  v1::CreateRunRequest request;
+  request.set_plan_sha256("plan");
+  request.set_limit("a");
+  RunActor rollout = {"admin:alice", ""};
+  rollout.rollout_id = "u-1";
+  const absl::StatusOr<v1::Run> run = engine_->Create(request, rollout);
+  ASSERT_OK(run);
+  AnswerFacts(run->run_id(), 0);
+  EXPECT_EQ(Run(run->run_id()).state(), v1::RUN_STATE_FAILED);
+  EXPECT_THAT(Run(run->run_id()).nodes(0).message(), Said());
+}
+
 TEST_F(HeldRunTest, WhatMovedIsRefused) {
   file_.set_inventory_revision(6);
   EXPECT_THAT(Create().status(), StatusIs(kMoved, Said()));
