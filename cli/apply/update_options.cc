@@ -75,9 +75,11 @@ void AddTimes(CLI::App& command, UpdateOptions& options) {
 }  // namespace
 
 void AddUpdateOptions(CLI::App& command, UpdateOptions& options) {
-  command.add_option("playbook", options.run.playbook, "Such as playbooks/site.yaml")
+  command
+      .add_option("playbook", options.run.playbook,
+                  "Such as playbooks/site.yaml; or a file that `muster update --plan -o` wrote")
       ->required()
-      ->type_name("PLAYBOOK");
+      ->type_name("PLAYBOOK|FILE");
   AddSelectionOptions(command, options.run);
   AddExtraVarsOption(command, options.run);
   command
@@ -102,7 +104,9 @@ void AddUpdateOptions(CLI::App& command, UpdateOptions& options) {
   AddBudgets(command, options);
   AddTimes(command, options);
   CLI::Option* plan =
-      command.add_flag("--plan", options.plan, "Start nothing; show what would happen");
+      command.add_flag("--plan", options.plan,
+                       "Start nothing; show what would happen and change, and keep it (--out)");
+  command.add_flag("-D,--diff", options.run.diff, "With --plan: also show diffs of files");
   command.add_flag("-y,--yes", options.yes, "Do not ask")->excludes(plan);
   command.add_flag("-d,--detach", options.detach, "Print the rollout's id and do not wait")
       ->excludes(plan);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/apply/plan_keep.h"
 #include "cli/apply/run_options.h"
 #include "muster/v1/rollout.pb.h"
 
@@ -19,10 +20,11 @@ struct UpdateOptions {
   std::optional<uint32_t> canary;
   uint32_t max_per_rack = 0, max_per_switch = 0, failure_budget = 0;
   bool login_and_storage = false;
+  PlanFileOptions keep;  // with `plan`
   bool plan = false, yes = false, detach = false;
 };
 
-// Adds the playbook and every option. `options` must outlive the command.
+// Adds the playbook and every option but those of `keep`. `options` must outlive the command.
 void AddUpdateOptions(CLI::App& command, UpdateOptions& options);
 
 // The request for such an update, without the playbook and its bundle. InvalidArgument names the

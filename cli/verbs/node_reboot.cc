@@ -10,14 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/apply/duration_option.h"
+#include "cli/apply/rollout_start.h"
 #include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/context.h"
 #include "cli/render/questions.h"
 #include "cli/render/run/drain_report.h"
-#include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
-#include "cli/watch/rollout_watcher.h"
 #include "cli/watch/terminal.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -25,16 +24,12 @@
 #include "common/base/text/hostlist.h"
 #include "common/base/text/slurm_job.h"
 #include "muster/v1/node.grpc.pb.h"
-#include "muster/v1/rollout.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
 
 using NodeStub = v1::NodeService::Stub;
-using RolloutStub = v1::RolloutService::Stub;
 
-// The controller asks Slurm and every node first, which may take a while.
-constexpr absl::Duration kStartTimeout = absl::Minutes(1);
 // Without --when-idle: for a job that starts between the look and the drain, and for the drain
 // itself. A node that is not idle then is given back.
 constexpr absl::Duration kIdleWithin = absl::Minutes(1);
@@ -122,20 +117,7 @@ absl::StatusOr<int> Reboot(Context& context, const NodeRebootOptions& options) {
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
-  RolloutStub stub(connection->channel());
-  v1::CreateRolloutResponse response;
-  RETURN_IF_ERROR(
-      Call(*connection, stub, &RolloutStub::CreateRollout, request, &response, kStartTimeout));
-  const std::string& id = response.rollout().rollout_id();
-  if (options.detach) {
-    std::cout << id << "\n";
-    return kExitClean;
-  }
-  // Before the events, which do not name the rollout.
-  std::cout << (context.output == OutputFormat::kTable ? absl::StrCat("rollout ", id, "\n")
-                                                       : JsonLine(response))
-            << std::flush;
-  return WatchRollout(context, *connection, id);
+  return StartRollout(context, *connection, request, options.detach);
 }
 
 }  // namespace

@@ -2,44 +2,30 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "cli/apply/plan_keep.h"
+#include "cli/apply/rollout_start.h"
 #include "cli/apply/site_bundle.h"
 #include "cli/apply/update_options.h"
+#include "cli/apply/update_plan.h"
 #include "cli/connection.h"
 #include "cli/render/plain_text.h"
 #include "cli/render/rollout/rollout_forecast.h"
-#include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
-#include "cli/watch/rollout_watcher.h"
 #include "cli/watch/terminal.h"
 #include "common/base/status.h"
-#include "muster/v1/rollout.grpc.pb.h"
+#include "common/sys/file_system.h"
+#include "common/value/plan_file.h"
 
 namespace muster::cli {
 namespace {
-
-using RolloutStub = v1::RolloutService::Stub;
-
-// The controller asks Slurm and every node first, which may take a while.
-constexpr absl::Duration kStartTimeout = absl::Minutes(1);
-
-absl::StatusOr<v1::PreviewRolloutResponse> Preview(Connection& connection,
-                                                   const v1::CreateRolloutRequest& request) {
-  RolloutStub stub(connection.channel());
-  v1::PreviewRolloutResponse preview;
-  RETURN_IF_ERROR(
-      Call(connection, stub, &RolloutStub::PreviewRollout, request, &preview, kStartTimeout));
-  return preview;
-}
 
 // Shows the forecast to people, and asks unless the answer is known.
 absl::Status AskToUpdate(Context& context, Connection& connection,
                          const v1::CreateRolloutRequest& request, const UpdateOptions& options) {
   const bool is_shown = context.output == OutputFormat::kTable && !options.detach;
   if (options.yes && !is_shown) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const v1::PreviewRolloutResponse preview, Preview(connection, request));
+  ASSIGN_OR_RETURN(const v1::PreviewRolloutResponse preview, PreviewOf(connection, request));
   if (context.output == OutputFormat::kTable)
     std::cout << Tame(RenderForecast(preview)) << "\n" << std::flush;
   if (options.yes) return absl::OkStatus();
@@ -47,6 +33,11 @@ absl::Status AskToUpdate(Context& context, Connection& connection,
 }
 
 absl::StatusOr<int> Update(Context& context, const UpdateOptions& options) {
+  if (!options.plan && (!options.keep.file.empty() || options.run.diff))
+    return absl::InvalidArgumentError("--out FILE and --diff belong to --plan");
+  sys::RealFileSystem files;
+  const absl::StatusOr<std::string> text = files.Read(options.run.playbook);
+  if (text.ok() && LooksLikePlanFile(*text)) return UpdateByPlanFile(context, options, *text);
   ASSIGN_OR_RETURN(v1::CreateRolloutRequest request, RequestFor(options));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.run.playbook));
   if (!options.yes && !options.plan)
@@ -55,26 +46,9 @@ absl::StatusOr<int> Update(Context& context, const UpdateOptions& options) {
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
-  if (options.plan) {
-    ASSIGN_OR_RETURN(const v1::PreviewRolloutResponse preview, Preview(*connection, request));
-    Show(context, preview, [&] { return RenderForecast(preview); });
-    return kExitClean;
-  }
+  if (options.plan) return PlanUpdate(context, *connection, options, request);
   RETURN_IF_ERROR(AskToUpdate(context, *connection, request, options));
-  RolloutStub stub(connection->channel());
-  v1::CreateRolloutResponse response;
-  RETURN_IF_ERROR(
-      Call(*connection, stub, &RolloutStub::CreateRollout, request, &response, kStartTimeout));
-  const std::string& id = response.rollout().rollout_id();
-  if (options.detach) {
-    std::cout << id << "\n";
-    return kExitClean;
-  }
-  // Before the events, which do not name the rollout.
-  std::cout << (context.output == OutputFormat::kTable ? absl::StrCat("rollout ", id, "\n")
-                                                       : JsonLine(response))
-            << std::flush;
-  return WatchRollout(context, *connection, id);
+  return StartRollout(context, *connection, request, options.detach);
 }
 
 }  // namespace
@@ -84,12 +58,13 @@ void AddUpdate(CLI::App& app, Context& context) {
       app.add_subcommand("update", "Apply a playbook to nodes in service, a few at a time");
   auto options = std::make_shared<UpdateOptions>();
   AddUpdateOptions(*command, *options);
+  AddPlanFileOptions(*command, context, options->keep, "muster update");
   command->footer(
       "Each node is drained, updated, tested and resumed by itself; jobs end by themselves.\n"
       "Ctrl-C detaches: the rollout continues, and `muster rollout watch` follows it again.\n"
       "Exit codes: 0 every node is updated, 1 usage or refused, 3 nodes failed or were skipped, "
       "or\n"
-      "the rollout was aborted or rolled back, 130 detached.");
+      "the rollout was aborted or rolled back, 130 detached; with --plan those of `muster plan`.");
   SetAction(command, context, [&context, options] { return Update(context, *options); });
 }
 

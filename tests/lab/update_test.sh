@@ -2,6 +2,7 @@
 # Rolling updates of workers with jobs: one node at a time is out, each reboots and passes its suite
 # before it serves again, every job ends by itself with its whole output, whatever happens to the
 # controller meanwhile; a broken release stops at the canary and is taken back. People's drains stay.
+# The first of them is made from a plan file, which is refused once the nodes have moved.
 # Jobs that take too long are requeued where an administrator asked for it and they allow it.
 # Then by policy alone: a stack whose driver branch moves, by `muster inventory apply` and nothing else.
 # Usage: [SUITE=bookworm|trixie] update_test.sh
@@ -36,7 +37,13 @@ update() {  # ARGS…: leaves the exit code in RC, what was said in OUTPUT, the 
   RC=0
   show muster update --yes "$@" || RC=$?
   OUTPUT=$SAID
-  ID=$(grep -o 'u-[a-z0-9]\{8\}' <<<"$OUTPUT" | head -n 1)
+  ID=$(sed -n 's/^rollout \(u-[a-z0-9]\{8\}\)$/\1/p' <<<"$OUTPUT" | head -n 1)
+}
+expect_refused() {  # VERB FILE PART
+  local rc=0
+  show muster "$1" "$2" --yes || rc=$?
+  expect_equal 1 "$rc" "exit code of $1 $(basename "$2")"
+  expect_contains "$SAID" "$3" "$1 $(basename "$2")"
 }
 rollout_field() { muster -o json rollout show "$1" | read_json 'print(value.get(sys.argv[1], ""))' "$2"; }  # ID FIELD
 stack_file() {  # BRANCH VERSION: a stack with this driver
@@ -117,11 +124,21 @@ watch_service
 long=$(submit -w c001 -t 10 -o /var/tmp/long.out --wrap 'for i in $(seq 25); do echo line $i; sleep 1; done')
 short=$(submit --array=1-40 -t 2 -c 1 -o /var/tmp/short.%A_%a.out --wrap 'echo begin; sleep 2; echo end')
 second=$(release_site 2 tree)
-muster update "$second" --plan | tee "$work/plan.txt"
-expect_contains "$(cat "$work/plan.txt")" "$long" "the plan names the job in the way"
+long_runs() { [[ $(job_state "$long") == JobState=RUNNING ]]; }
+wait_for 60 "the long job runs" long_runs
+RC=0
+show muster update "$second" --max-unavailable 1 --soak 1s --plan --out "$work/plan.json" || RC=$?
+expect_equal 2 "$RC" "exit code of a plan with changes"
+grep -qE "^$long +root +wrap +" <<<"$SAID" || fail "the plan does not name the job in the way: $SAID"
+expect_contains "$SAID" "takes       at most" "how long the whole takes"
+expect_contains "$SAID" "install packages  tree" "the package"
+expect_contains "$SAID" "c[001-004]  3 steps    yes" "who reboots"
+sed 's|/etc/lab-release|/etc/lab-releasf|' "$work/plan.json" >"$work/edited.json"
+expect_refused update "$work/edited.json" "was changed since it was written"
+expect_refused apply "$work/plan.json" "is a plan of"
 kill_at_transitions &
 killer=$!
-update "$second" --max-unavailable 1 --soak 1s
+update "$work/plan.json"
 kill "$killer" 2>/dev/null || true
 killer=''
 expect_equal 0 "$RC" "exit code of the update"
@@ -148,6 +165,10 @@ for node in "${workers[@]}"; do
   ended=$((ended + $(lab exec "$node" sh -c 'cat /var/tmp/short.*.out 2>/dev/null | grep -c end' || true)))
 done
 expect_equal "40 40" "$begun $ended" "short jobs that began and ended, each once"
+
+step "the plan was carried out, and holds no more"
+[[ -n $(muster -o json rollout show "$ID" | read_json 'print(value["request"]["plan_sha256"])') ]] || fail "not by the plan"
+expect_refused update "$work/plan.json" "the plan no longer holds"
 
 step "the record tells the same"
 muster -o json rollout show "$ID" | read_json '

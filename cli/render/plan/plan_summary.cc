@@ -40,12 +40,15 @@ struct ResourceId {
   std::string kind, name;
 };
 
-// "unit[munge.service]" → unit, munge.service.
+// "unit[munge.service]" → unit, munge.service; "reboot", of which a node has one → reboot.
 ResourceId Split(const std::string& id) {
   const size_t open = id.find('[');
-  if (open == std::string::npos || id.back() != ']') return {"", id};
+  if (open == std::string::npos || id.back() != ']') return {id, id};
   return {id.substr(0, open), id.substr(open + 1, id.size() - open - 2)};
 }
+
+// By name, or whatever the system has newer.
+bool IsPackages(absl::string_view kind) { return kind == "package" || kind == "package_upgrade"; }
 
 void AddPackages(const ResourceId& id, const v1::PlannedOutcome& outcome, Things& things) {
   bool named = false;
@@ -97,7 +100,7 @@ Things ThingsOf(const v1::PlannedStep& step, const v1::PlannedOutcome& outcome) 
       std::any_of(outcome.changes().begin(), outcome.changes().end(), [](const v1::Change& change) {
         return change.field() == "state" && change.after() == "absent";
       });
-  if (id.kind == "package") {
+  if (IsPackages(id.kind)) {
     AddPackages(id, outcome, things);
   } else if (id.kind == "unit") {
     AddUnit(id, step.handler(), outcome, things);
@@ -165,7 +168,7 @@ std::string RenderNodes(const v1::PlanFile& plan) {
         for (const std::string& name : *names) {
           Sum& sum = sums[name];
           sum.steps += changes ? 1 : 0;
-          sum.changes_packages |= changes && kind == "package";
+          sum.changes_packages |= changes && IsPackages(kind);
           sum.reboots |= changes && kind == "reboot";
           sum.may_reboot |= !changes && kind == "reboot";
         }

@@ -53,6 +53,26 @@ std::string WorstDrain(const v1::PreviewRolloutResponse& preview) {
                       HumanDuration(ToDuration(preview.longest_drain())));
 }
 
+// How long all of it takes, and on what assumptions.
+std::string WholeTime(const v1::PreviewRolloutResponse& preview) {
+  if (!preview.has_estimate()) return "";
+  const v1::RolloutEstimate& estimate = preview.estimate();
+  const std::string left_out =
+      estimate.left_out() == 0
+          ? ""
+          : absl::StrCat("; ", Counted(estimate.left_out(), "node"), " would be left out");
+  if (!estimate.has_total())
+    return absl::StrCat("no known end: ", PlainText(estimate.endless(), Lines::kOne), left_out);
+  const std::string total = HumanDuration(ToDuration(estimate.total()));
+  return absl::StrCat("at most ", total,
+                      estimate.has_node_update()
+                          ? absl::StrCat(", if the update of a node takes ",
+                                         HumanDuration(ToDuration(estimate.node_update())),
+                                         " as in ", estimate.measured_in(), ",")
+                          : " and the updates of the nodes, which were never measured, if",
+                      " each node is as busy as now when its turn comes, and none fails", left_out);
+}
+
 std::string Limits(const v1::PreviewRolloutResponse& preview) {
   const v1::Rollout& rollout = preview.rollout();
   const v1::CreateRolloutRequest& request = rollout.request();
@@ -77,6 +97,7 @@ std::string Limits(const v1::PreviewRolloutResponse& preview) {
                    : "");
   line("draining", DescribeDrainLimit(request));
   line("jobs", WorstDrain(preview));
+  line("takes", WholeTime(preview));
   line("rollback", DescribeRollback(rollout));
   return text;
 }

@@ -12,8 +12,8 @@ namespace muster::cli {
 // The most jobs that a forecast lists.
 inline constexpr size_t kMaxForecastJobs = 40;
 
-// The limits, what each wave finds on its nodes, and the jobs that are in the way, those that take
-// longest first.
+// The limits, how long it takes and on what assumptions, what each wave finds on its nodes, and the
+// jobs that are in the way, those that take longest first.
 std::string RenderForecast(const v1::PreviewRolloutResponse& preview);
 
 // "Update 8 nodes of cluster hpc1, c[001-008], at most 1 at once?"

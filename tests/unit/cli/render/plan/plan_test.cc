@@ -196,18 +196,21 @@ TEST(PlanReport, DiffsThatDifferInLinesAreFoldedByThem) {
 TEST(PlanReport, RebootsAreAColumn) {
   const StepOf upgrade = {
       "r/kernel", "package[linux]", v1::STEP_STATUS_CHANGED, "package linux", "6.1", "6.2"};
-  const StepOf reboot = {"r/reboot", "reboot[required]", v1::STEP_STATUS_CHANGED,
-                         "state",    "running",          "rebooted"};
+  const StepOf system = {
+      "r/system", "package_upgrade[all]", v1::STEP_STATUS_CHANGED, "package linux", "6.1", "6.2"};
+  const StepOf reboot = {"r/reboot", "reboot",  v1::STEP_STATUS_CHANGED,
+                         "state",    "running", "rebooted"};
   const v1::PlanFile plan =
-      Fold(PlanRun({"a", "b", "c", "d"}),
+      Fold(PlanRun({"a", "b", "c", "d", "e"}),
            {PlanResult("a", upgrade), PlanResult("a", reboot), PlanResult("b", upgrade),
             PlanResult("b", InSync(reboot)), PlanResult("c", kKey), PlanResult("c", InSync(reboot)),
-            PlanResult("d", InSync(kKey)), PlanResult("d", InSync(reboot))});
+            PlanResult("d", InSync(kKey)), PlanResult("d", InSync(reboot)), PlanResult("e", system),
+            PlanResult("e", InSync(reboot))});
   EXPECT_EQ(RenderNodes(plan),
             "\n"
             "NODES  TO CHANGE  REBOOT\n"
             "c      1 step     no\n"
-            "b      1 step     perhaps\n"
+            "b,e    1 step     perhaps\n"
             "a      2 steps    yes\n");
   EXPECT_EQ(RenderNodes(Fold(PlanRun({"d"}), {PlanResult("d", InSync(kKey))})), "");
 }
@@ -249,7 +252,7 @@ TEST(PlanSummary, SortsDeedsByWhatTheyAreAndThingsByTheirNodes) {
       step("r/4", "unit[u.service]", "state", "inactive", "started"),
       step("r/handler/5", "unit[v.service]", "state", "active", "reloaded", true),
       step("r/6", "unit[w.service]", "enabled", "disabled", "enabled"),
-      step("r/7", "reboot[kernel]", "state", "running", "rebooted"),
+      step("r/7", "reboot", "state", "running", "rebooted"),
       step("r/8", "file[/a]", "state", "present", "absent"),
       step("r/9", "command[sh -c x]", "command", "", "sh -c x"),
       step("r/10", "user[alice]", "state", "absent", "present"),

@@ -87,6 +87,27 @@ TEST(RolloutForecast, SaysHowLongDrainingTakesOrWhyThatIsNotKnown) {
   EXPECT_THAT(RenderForecast(preview), HasSubstr("not known: slurmctld does not answer"));
 }
 
+TEST(RolloutForecast, SaysHowLongTheWholeTakesAndWhatThatAssumes) {
+  v1::PreviewRolloutResponse preview = SamplePreview();
+  v1::RolloutEstimate& estimate = *preview.mutable_estimate();
+  *estimate.mutable_total() = ToProtoDuration(absl::Hours(9));
+  const auto takes = [&] {
+    const std::string text = RenderForecast(preview);
+    const size_t begin = text.find("takes ");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_THAT(takes(), Said()) << "nothing was measured";
+  *estimate.mutable_node_update() = ToProtoDuration(absl::Minutes(21));
+  estimate.set_measured_in("u-11112222");
+  EXPECT_THAT(takes(), Said());
+  estimate.clear_total();
+  estimate.set_endless("c002 waits for job 4711 (ann, train)");
+  estimate.set_left_out(1);
+  EXPECT_THAT(takes(), Said());
+  preview.clear_estimate();
+  EXPECT_THAT(takes(), ::testing::IsEmpty());
+}
+
 TEST(RolloutForecast, ListsJobsThatTakeLongestAndCountsTheRest) {
   v1::PreviewRolloutResponse preview = SamplePreview();
   for (int job = 0; job < 50; ++job)
