@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/proto_time.h"
@@ -115,6 +116,8 @@ absl::StatusOr<std::shared_ptr<const HeldPlan>> HeldPlan::Create(const v1::PlanF
         if (outcome.status() != v1::STEP_STATUS_CHANGED) continue;
         ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(outcome.nodes()));
         play.would_act[step.step_id()].insert(names.begin(), names.end());
+        if (absl::StartsWith(outcome.resource(), "package"))
+          held->changes_packages_.insert(names.begin(), names.end());
       }
     }
   }
@@ -143,7 +146,11 @@ absl::Status HeldPlan::Hold(uint32_t play, const std::string& node, const std::s
     for (auto* steps : {role.mutable_steps(), role.mutable_handlers()}) {
       for (v1::Step& step : *steps) {
         const auto act = planned.would_act.find(step.step_id());
-        step.set_expect_unchanged(act == planned.would_act.end() || act->second.count(node) == 0);
+        // Whether new packages ask for a reboot is known when they are there: a plan says
+        // "perhaps".
+        const bool may_reboot = step.has_reboot() && changes_packages_.count(node) > 0;
+        const bool is_planned = act != planned.would_act.end() && act->second.count(node) > 0;
+        step.set_expect_unchanged(!may_reboot && !is_planned);
       }
     }
   }

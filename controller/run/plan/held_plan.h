@@ -62,6 +62,7 @@ class HeldPlan {
   HeldPlan() = default;
 
   std::map<uint32_t, Play> plays_;
+  std::set<std::string> changes_packages_;  // nodes
   bool of_rollout_ = false;
 };
 

@@ -51,6 +51,31 @@ TEST(StepsDigest, DoesNotTellOfSecrets) {
   EXPECT_NE(StepsDigest(a), StepsDigest(b));
 }
 
+// The kernel that a package brings is known when the package is there.
+TEST(HeldPlan, ARebootThatPackagesMayAskForIsWithinThePlan) {
+  v1::Plan plan = PlanOf("x");
+  v1::Step& reboot = *plan.mutable_roles(0)->add_handlers();
+  reboot.set_step_id("role/handler/reboot");
+  reboot.mutable_reboot()->set_when(v1::REBOOT_WHEN_REQUIRED);
+  v1::PlanFile file;
+  v1::PlannedPlay& play = *file.add_plays();
+  play.add_nodes()->set_nodes("a");
+  play.mutable_nodes(0)->set_steps_digest(StepsDigest(plan));
+  v1::PlannedStep& step = *play.add_steps();
+  step.set_step_id("role/step");
+  v1::PlannedOutcome& outcome = *step.add_outcomes();
+  outcome.set_nodes("a");
+  outcome.set_status(v1::STEP_STATUS_CHANGED);
+  for (const auto& [resource, is_within] : std::map<std::string, bool>{
+           {"file[/etc/a]", false}, {"package[linux]", true}, {"package_upgrade[all]", true}}) {
+    outcome.set_resource(resource);
+    v1::Plan held = plan;
+    ASSERT_OK((*HeldPlan::Create(file))->Hold(0, "a", StepsDigest(plan), held));
+    EXPECT_EQ(held.roles(0).handlers(1).expect_unchanged(), !is_within) << resource;
+    EXPECT_TRUE(held.roles(0).handlers(0).expect_unchanged()) << "it is no reboot";
+  }
+}
+
 class CheckHoldsTest : public ::testing::Test {
  protected:
   CheckHoldsTest() {
