@@ -17,7 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kRemedy[] = "; `muster plan PLAYBOOK -o FILE` writes one";
+constexpr char kRemedy[] =
+    "; `muster plan PLAYBOOK -o FILE` writes one, `muster update PLAYBOOK --plan -o FILE` one of "
+    "an "
+    "update";
 
 std::string DigestOf(v1::PlanFile file) {
   file.clear_digest();
