@@ -38,6 +38,18 @@ absl::StatusOr<std::map<std::string, std::string>> NodesInUpdate(Transaction& tx
   return updating;
 }
 
+// Fails where a run is rebooting the node: the hold ends with that, and not before.
+absl::Status RefuseIfRebooting(Transaction& txn, const NodeHoldRecord& hold,
+                               const std::string& node) {
+  const absl::StatusOr<RunRecord> run = txn.runs().Get(hold.owner);
+  if (absl::IsNotFound(run.status())) return absl::OkStatus();  // it is somebody else's
+  RETURN_IF_ERROR(run.status());
+  if (run->state != RunRecord::kRunning) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "run ", hold.owner, " is rebooting ", node, " and resumes it itself; see: muster run watch ",
+      hold.owner, ", or end it: muster run cancel ", hold.owner));
+}
+
 }  // namespace
 
 absl::Status HoldNodes(Transaction& txn, const std::vector<std::string>& nodes, const Actor& actor,
@@ -62,7 +74,9 @@ absl::Status FreeNodes(Transaction& txn, const std::vector<std::string>& nodes, 
     }
     ASSIGN_OR_RETURN(const std::string uuid, UuidOf(txn, node));
     for (const NodeHoldRecord& hold : holds) {
-      if (hold.node_uuid == uuid) RETURN_IF_ERROR(txn.node_holds().Delete(uuid, hold.owner));
+      if (hold.node_uuid != uuid) continue;
+      RETURN_IF_ERROR(RefuseIfRebooting(txn, hold, node));
+      RETURN_IF_ERROR(txn.node_holds().Delete(uuid, hold.owner));
     }
   }
   return Audit(txn, now, actor, "node.resume", FoldHostlist(nodes), reason);

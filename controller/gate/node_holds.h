@@ -21,8 +21,8 @@ absl::Status HoldNodes(Transaction& txn, const std::vector<std::string>& nodes, 
                        absl::string_view reason, absl::Time now);
 
 // Ends whatever keeps these nodes out: drains of anybody, and those of updates that have failed.
-// Nodes that nothing keeps out are fine. FailedPrecondition: one has not joined, or a rollout is
-// updating it.
+// Nodes that nothing keeps out are fine. FailedPrecondition: one has not joined, a rollout is
+// updating it, or a run is rebooting it.
 absl::Status FreeNodes(Transaction& txn, const std::vector<std::string>& nodes, const Actor& actor,
                        absl::string_view reason, absl::Time now);
 

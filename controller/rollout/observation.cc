@@ -7,7 +7,6 @@
 #include "common/base/status.h"
 #include "controller/claim/node_claims.h"
 #include "controller/gate/job_gate.h"
-#include "controller/gate/slurm_jobs.h"
 #include "controller/rollout/active_rollout.h"
 #include "controller/rollout/collaborators.h"
 #include "controller/session/agent_sessions.h"
@@ -17,38 +16,16 @@
 namespace muster::controller::rollout {
 
 Observation Observe(const RolloutCollaborators& with, const std::vector<std::string>& jobs_of) {
-  Observation seen;
-  seen.at = with.clock.Now();
+  std::set<std::string> members;
   const absl::Status read = with.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<NodeRecord> members, txn.nodes().List());
-    for (const NodeRecord& node : members) {
-      if (node.state != NodeRecord::kRemoved) seen.members.insert(node.uuid);
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    for (const NodeRecord& node : nodes) {
+      if (node.state != NodeRecord::kRemoved) members.insert(node.uuid);
     }
     return absl::OkStatus();
   });
-  auto nodes = with.slurm.Nodes();
-  if (validation::IsNoSlurmYet(nodes.status())) return seen;
-  seen.has_slurm = true;
-  if (!nodes.ok() || !read.ok()) {
-    seen.trouble = std::string((read.ok() ? nodes.status() : read).message());
-    return seen;
-  }
-  std::vector<std::string> known;
-  for (slurm::SlurmNode& node : *nodes) {
-    std::string name = node.name;
-    seen.nodes.emplace(std::move(name), std::move(node));
-  }
-  for (const std::string& name : jobs_of) {
-    if (seen.nodes.count(name) > 0) known.push_back(name);
-  }
-  seen.asked.insert(jobs_of.begin(), jobs_of.end());
-  if (known.empty()) return seen;
-  auto jobs = with.slurm.JobsOn(known);
-  if (jobs.ok()) {
-    seen.jobs = *std::move(jobs);
-  } else {
-    seen.trouble = std::string(jobs.status().message());
-  }
+  Observation seen{validation::LookAtSlurm(with.slurm, with.clock, jobs_of), std::move(members)};
+  if (seen.has_slurm && !read.ok()) seen.trouble = std::string(read.message());
   return seen;
 }
 
@@ -100,9 +77,7 @@ RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen, Absenc
     node.is_available = node.is_connected && (!seen.has_slurm || !node.is_worker ||
                                               (is_known && in_slurm->second.takes_jobs));
     node.is_silent = is_known && in_slurm->second.is_silent;
-    const bool is_out = !is_known || in_slurm->second.is_drained || in_slurm->second.is_held;
-    const bool is_fresh = seen.at >= stored.since && seen.asked.count(stored.node) > 0;
-    node.is_drained = !seen.has_slurm || (is_fresh && is_out);
+    node.is_drained = seen.IsOut(stored.node, stored.since);
     if (const auto jobs = seen.jobs.find(stored.node); jobs != seen.jobs.end())
       node.jobs = jobs->second;
     if (const auto holder = busy.find(stored.node); holder != busy.end())

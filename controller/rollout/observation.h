@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/base/text/slurm_job.h"
+#include "controller/gate/slurm_look.h"
 #include "controller/rollout/plan/rollout_plan.h"
-#include "controller/slurm/slurm_control.h"
 
 namespace muster::controller::rollout {
 
@@ -17,17 +16,8 @@ struct ActiveRollout;
 struct RolloutCollaborators;
 
 // Slurm and the cluster as they were at one moment.
-struct Observation {
-  absl::Time at = absl::InfinitePast();  // before Slurm was asked
-  std::string trouble;                   // why it is not known; "": it is known
-  bool has_slurm = false;
-  std::map<std::string, slurm::SlurmNode> nodes;
-  std::set<std::string> asked;  // nodes whose jobs were asked for, after all of `nodes` were seen
-  SlurmJobsByNode jobs;
+struct Observation : validation::SlurmLook {
   std::set<std::string> members;  // uuids of the nodes that are not removed
-
-  // Whether it is known what runs on the node.
-  bool KnowsJobsOf(const std::string& node) const { return !has_slurm || asked.count(node) > 0; }
 };
 
 // Asks for the state of all nodes, and then for the jobs of these. Blocks for Slurm.

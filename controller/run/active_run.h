@@ -1,6 +1,7 @@
 // A run in progress, in memory.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
 #include "controller/playbook/compiler.h"
 #include "controller/run/plan/held_plan.h"
 #include "controller/run/run_events.h"
@@ -17,6 +19,15 @@
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
+
+// A worker that is kept out of Slurm for its reboot: from its first question that could be answered
+// with a permit until it has finished its play or left the run.
+struct RebootDrain {
+  absl::Time since;        // when the hold was stored
+  std::string request_id;  // the question that waits for Slurm; empty: none has since the restart
+  absl::Time begun = absl::InfinitePast();  // when that was asked first
+  absl::Time asked = absl::InfinitePast();  // and last; not while the node has its permit
+};
 
 struct ActiveRun {
   ActiveRun(RunRecord record_in, RunState state_in, uint64_t last_sequence)
@@ -42,6 +53,7 @@ struct ActiveRun {
   // request.
   std::map<std::string, RebootRecord> reboots;
   std::map<std::string, std::string> refused_reboots;
+  std::map<std::string, RebootDrain> drains;  // by node
   // The number of each node's requests to reboot, not counting repetitions.
   std::map<std::string, int> reboot_questions;
 };

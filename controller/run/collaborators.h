@@ -22,6 +22,9 @@ namespace muster::controller {
 class BundleApprovals;
 class NodeClaims;
 struct RunMandate;
+namespace validation {
+class RebootDrains;
+}
 
 // The compiler of controller/playbook/compiler.h.
 class Compiler {
@@ -79,9 +82,9 @@ struct RunCollaborators {
   ClusterIdentity cluster = {};
   // The nodes that validations hold. nullptr: there are none.
   NodeClaims* claims = nullptr;
-  // Called when a play or a run has ended: the nodes' state for Slurm may have changed. Must not
-  // block. May be empty.
-  std::function<void()> on_play_ended = nullptr;
+  // Called when the nodes' state for Slurm may have changed: a play or a run has ended, or a worker
+  // is back from its reboot. Must not block. May be empty.
+  std::function<void()> on_service_changed = nullptr;
   // Whether the suite could be started after the run, as far as that can be known before it, from
   // the suite and the files that it uses. Errors have their place. Empty: playbooks must name no
   // suites.
@@ -99,6 +102,8 @@ struct RunCollaborators {
   std::function<ControllerOffer()> offer = nullptr;
   // Decides what operators may run. nullptr: everything.
   BundleApprovals* approvals = nullptr;
+  // Drains workers before they reboot. nullptr: nobody does, as Muster drains no nodes here.
+  validation::RebootDrains* drains = nullptr;
 };
 
 }  // namespace muster::controller

@@ -7,6 +7,7 @@
 #include "common/base/id.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/human_duration.h"
 #include "common/base/text/slurm_job.h"
 #include "controller/audit/audit.h"
 #include "controller/inventory/inventory.h"
@@ -20,8 +21,13 @@
 namespace muster::controller {
 namespace {
 
-// The time between the permit and the reboot: normally moments, except that clocks differ.
+// The time between the permit and the reboot: normally moments, except that clocks differ. Never
+// longer than the run waits for the node, whose hold ends then.
 constexpr absl::Duration kPermitLifetime = absl::Minutes(5);
+// An agent that has not asked for this long does not wait any more.
+constexpr absl::Duration kAskedLately = absl::Seconds(20);
+// The reason of the hold; the gate adds the run.
+constexpr absl::string_view kHoldReason = "being rebooted";
 constexpr absl::Duration kDefaultPatience = absl::Minutes(15);
 // Limits on an agent's texts: ids are UUIDs. The audit log never shrinks, so the size of its
 // entries is limited, as is their number (see RebootPermits::kMaxQuestions).
@@ -53,6 +59,12 @@ std::string Jobs(const v1::RebootRequest& request, const std::string& node) {
   for (const v1::SlurmJobInfo& job : request.running_jobs())
     jobs[node].push_back({job.id(), job.user(), job.name()});
   return DescribeWhere(jobs);
+}
+
+std::string RefusalFor(const std::string& jobs) {
+  return absl::StrCat(jobs,
+                      "; drain the node in Slurm and apply again when its jobs have ended, or end "
+                      "them with `muster apply --reboot-with-jobs`");
 }
 
 // The text of the audit log about a request.
@@ -90,13 +102,16 @@ v1::ControllerMessage PermitOf(const RebootRecord& reboot, const v1::RebootReque
 RebootPermits::RebootPermits(const RunCollaborators& with, AllRuns all_runs, Perform perform)
     : with_(with), all_runs_(std::move(all_runs)), perform_(std::move(perform)) {}
 
-absl::StatusOr<std::string> RebootPermits::WhyWait(const std::string& node) {
+absl::StatusOr<std::string> RebootPermits::WhyWait(const ActiveRun& asking_run,
+                                                   const std::string& node) {
   ASSIGN_OR_RETURN(const InventoryVersion current, with_.inventory.Latest());
   const Inventory& inventory = *current.inventory;
   const Node* asking = inventory.FindNode(node);
   if (asking == nullptr) return std::string();  // it is about to leave the cluster
   ASSIGN_OR_RETURN(const RebootLimits limits, RebootLimitsOf(inventory, *asking));
   std::vector<OpenReboot> open;
+  const absl::Time now = with_.clock.Now();
+  const bool has_place = asking_run.drains.count(node) > 0;
   for (const ActiveRun* run : all_runs_()) {
     for (const auto& [name, reboot] : run->reboots) {
       const RunNode* other = run->state.FindByName(name);
@@ -104,12 +119,67 @@ absl::StatusOr<std::string> RebootPermits::WhyWait(const std::string& node) {
       if (name == node || other == nullptr || !other->reboot.has_value()) continue;
       open.push_back({name, RebootPlaceOf(inventory, name)});
     }
+    // Those that are being drained for their reboot come first, or all would be drained at once.
+    for (const auto& [name, drain] : run->drains) {
+      const bool has_permit = run->reboots.count(name) > 0;  // and is in the list already
+      if (!has_place && !has_permit && now - drain.asked < kAskedLately && name != node)
+        open.push_back({name, RebootPlaceOf(inventory, name)});
+    }
   }
   const RebootPlace place = RebootPlaceOf(inventory, node);
   const auto last = last_in_rack_.find(place.rack);
   return WhyNoRoom(limits, place, open,
-                   last == last_in_rack_.end() ? absl::InfinitePast() : last->second,
-                   with_.clock.Now());
+                   last == last_in_rack_.end() ? absl::InfinitePast() : last->second, now);
+}
+
+bool RebootPermits::IsWorker(const std::string& node) {
+  const absl::StatusOr<InventoryVersion> current = with_.inventory.Latest();
+  const Node* known = current.ok() ? current->inventory->FindNode(node) : nullptr;
+  // One that is about to leave the cluster may still be in Slurm.
+  return known == nullptr || known->role == NodeRole::kCompute;
+}
+
+validation::DrainAnswer RebootPermits::Drain(ActiveRun& run, const RunNode& node,
+                                             const v1::RebootRequest& request) {
+  using Answer = validation::DrainAnswer;
+  const absl::Time now = with_.clock.Now();
+  auto drain = run.drains.find(node.name);
+  // A hold from the future is one from before the clock was set back.
+  if (drain == run.drains.end() || drain->second.since > now) {
+    const absl::Status stored = with_.store.Update([&](Transaction& txn) {
+      return txn.node_holds().Put({node.uuid, run.record.run_id, std::string(kHoldReason), now});
+    });
+    if (!stored.ok()) return {Answer::kNotYet, std::string(stored.message()), {}};
+    drain = run.drains.insert_or_assign(node.name, RebootDrain{now, "", now, now}).first;
+  }
+  if (drain->second.request_id != request.request_id()) {
+    drain->second.request_id = request.request_id();
+    drain->second.begun = now;
+  }
+  drain->second.asked = now;
+  return with_.drains->Ask(node.name, drain->second.since);
+}
+
+void RebootPermits::Free(ActiveRun& run, const std::vector<std::string>& nodes) {
+  if (nodes.empty()) return;
+  const absl::Status stored = with_.store.Update([&](Transaction& txn) -> absl::Status {
+    for (const std::string& name : nodes) {
+      const RunNode* node = run.state.FindByName(name);
+      if (node != nullptr) RETURN_IF_ERROR(txn.node_holds().Delete(node->uuid, run.record.run_id));
+    }
+    return absl::OkStatus();
+  });
+  if (!stored.ok()) return;  // at the next tick, or with the run's end
+  for (const std::string& name : nodes) run.drains.erase(name);
+  if (with_.on_service_changed) with_.on_service_changed();
+}
+
+absl::Status RebootPermits::FreeAll(Transaction& txn, const std::string& run_id) {
+  ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> holds, txn.node_holds().List());
+  for (const NodeHoldRecord& hold : holds) {
+    if (hold.owner == run_id) RETURN_IF_ERROR(txn.node_holds().Delete(hold.node_uuid, run_id));
+  }
+  return absl::OkStatus();
 }
 
 void RebootPermits::ShowWait(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
@@ -154,25 +224,55 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
         absl::StrCat("the plan has no reboot '", Cut(request.step_id(), kMaxStepIdBytes), "'"));
   }
   const v1::RebootResource& reboot = step->reboot();
-  if (!request.running_jobs().empty() && !reboot.with_running_jobs() &&
-      !run->request.reboot_with_jobs()) {
-    return refuse(absl::StrCat(Jobs(request, node->name),
-                               "; drain the node in Slurm and apply again when its jobs have "
-                               "ended, or end them with `muster apply --reboot-with-jobs`"));
-  }
+  const bool jobs_may_end = reboot.with_running_jobs() || run->request.reboot_with_jobs();
+  if (!request.running_jobs().empty() && !jobs_may_end)
+    return refuse(RefusalFor(Jobs(request, node->name)));
   const auto given = run->reboots.find(node->name);
   const bool is_repeated =
       given != run->reboots.end() && given->second.request_id == request.request_id() &&
       given->second.boot_id == request.boot_id() && with_.clock.Now() < given->second.expires_at;
   if (!is_repeated) {
-    const absl::StatusOr<std::string> why = WhyWait(node->name);
+    const absl::StatusOr<std::string> why = WhyWait(*run, node->name);
     if (absl::IsFailedPrecondition(why.status()))
       return refuse(std::string(why.status().message()));
     if (!why.ok()) return;  // the store does not answer: the agent asks again
     if (!why->empty()) return ShowWait(*run, *node, request, *why);
+    if (with_.drains != nullptr && !jobs_may_end && IsWorker(node->name) &&
+        !IsDrained(*run, *node, request)) {
+      return;
+    }
   }
   Grant(*run, *node, request,
         reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience);
+}
+
+bool RebootPermits::IsDrained(ActiveRun& run, const RunNode& node,
+                              const v1::RebootRequest& request) {
+  using Answer = validation::DrainAnswer;
+  const Answer answer = Drain(run, node, request);
+  if (answer.kind == Answer::kIdle) return true;
+  const auto drain = run.drains.find(node.name);
+  if (drain == run.drains.end()) return false;  // the store does not answer: the agent asks again
+  if (answer.kind == Answer::kJobs) {
+    // The audit log gets the jobs, too.
+    v1::RebootRequest with_jobs = request;
+    for (const SlurmJob& job : answer.jobs) {
+      v1::SlurmJobInfo& told = *with_jobs.add_running_jobs();
+      told.set_id(job.id);
+      told.set_user(job.user);
+      told.set_name(job.name);
+    }
+    Refuse(&run, node.uuid, node.name, with_jobs, RefusalFor(Jobs(with_jobs, node.name)));
+  } else if (with_.clock.Now() - drain->second.begun >= kDrainPatience) {
+    Refuse(&run, node.uuid, node.name, request,
+           absl::StrCat(node.name, " could not be drained in Slurm within ",
+                        HumanDuration(kDrainPatience), ": ", answer.why,
+                        "; apply again when Slurm answers, or with `--reboot-with-jobs` if its "
+                        "jobs may end"));
+  } else {
+    ShowWait(run, node, request, absl::StrCat("it is being drained in Slurm: ", answer.why));
+  }
+  return false;
 }
 
 void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
@@ -198,7 +298,7 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
   record.request_id = request.request_id();
   record.boot_id = request.boot_id();
   record.granted_at = now;
-  record.expires_at = now + kPermitLifetime;
+  record.expires_at = now + std::min(kPermitLifetime, patience);
   record.back_by = now + patience;
   RunNode after = node;
   after.reboot = NodeReboot{record.boot_id, record.step_id, record.back_by};
@@ -217,6 +317,8 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
   ++run.reboot_questions[node.name];
   run.reboots[node.name] = std::move(record);
+  if (const auto drain = run.drains.find(node.name); drain != run.drains.end())
+    drain->second.asked = absl::InfinitePast();
   NoteBegin(node.name, now);
   perform_(run, run.state.Replace({after}));
 }
@@ -234,12 +336,22 @@ void RebootPermits::Refuse(ActiveRun* run, const std::string& uuid, const std::s
     ++run->reboot_questions[node];
     run->refused_reboots[node] = request.request_id();
   }
+  // Not while a permit is out: it might still be used.
+  if (run != nullptr && run->drains.count(node) > 0 && run->reboots.count(node) == 0)
+    Free(*run, {node});
   v1::ControllerMessage message = NewAnswer(request);
   message.mutable_reboot_answer()->set_refusal(why);
   with_.sessions.Send(uuid, message).IgnoreError();
 }
 
 void RebootPermits::End(ActiveRun& run) {
+  std::vector<std::string> freed;
+  for (const auto& [name, drain] : run.drains) {
+    const RunNode* node = run.state.FindByName(name);
+    if (node == nullptr || IsOut(node->phase) || node->phase == NodePhase::kDone)
+      freed.push_back(name);
+  }
+  Free(run, freed);
   std::vector<RebootRecord> ended;
   for (const auto& [name, reboot] : run.reboots) {
     const RunNode* node = run.state.FindByName(name);
@@ -267,10 +379,18 @@ void RebootPermits::NoteBegin(const std::string& node, absl::Time begun) {
 
 absl::Status RebootPermits::Resume(ActiveRun& run, std::vector<RunNode>& nodes) {
   std::vector<RebootRecord> open;
+  std::vector<NodeHoldRecord> holds;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(open, txn.reboots().ListOpen(run.record.run_id));
+    ASSIGN_OR_RETURN(holds, txn.node_holds().List());
     return absl::OkStatus();
   }));
+  for (const NodeHoldRecord& hold : holds) {
+    if (hold.owner != run.record.run_id) continue;
+    for (const RunNode& node : nodes) {
+      if (node.uuid == hold.node_uuid) run.drains[node.name].since = hold.since;
+    }
+  }
   for (RebootRecord& reboot : open) {
     for (RunNode& node : nodes) {
       // Otherwise its end came but was not stored.

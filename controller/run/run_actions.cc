@@ -130,7 +130,7 @@ absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, Ru
   run.plans.clear();
   run.record.current_play = run.state.play();
   run.record_changed = true;
-  if (play > 0 && with_.on_play_ended) with_.on_play_ended();
+  if (play > 0 && with_.on_service_changed) with_.on_service_changed();
   return absl::OkStatus();
 }
 
@@ -256,6 +256,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   const std::vector<RunValidationRecord> validations = AskedValidations(run);
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.runs().Put(record));
+    RETURN_IF_ERROR(RebootPermits::FreeAll(txn, record.run_id));
     for (const RunValidationRecord& row : validations) {
       RETURN_IF_ERROR(txn.run_validations().Put(row));
     }
@@ -277,6 +278,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
                                                        " failed or unreachable"));
   }));
   run.record = record;
+  run.drains.clear();
   v1::RunEvent event;
   *event.mutable_time() = ToTimestamp(*record.finished_at);
   *event.mutable_run_finished() = ToProto(record, rows);
@@ -284,7 +286,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   run.log->Append(std::move(event));
   run.log->End();
   feeds_->End(record.run_id);
-  if (with_.on_play_ended) with_.on_play_ended();
+  if (with_.on_service_changed) with_.on_service_changed();
   return absl::OkStatus();
 }
 

@@ -453,6 +453,7 @@ absl::Status RunEngine::Resume() {
                      absl::string_view(status.message().data(), status.message().size()));
     RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
       RETURN_IF_ERROR(txn.runs().Put(failed));
+      RETURN_IF_ERROR(RebootPermits::FreeAll(txn, failed.run_id));
       return Audit(txn, *failed.finished_at, ControllerActor(), "run.finish", failed.run_id,
                    failed.message);
     }));

@@ -262,7 +262,10 @@ absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
 
 void RunEngine::Tick() {
   inbox_.Retry();
-  for (auto& [run_id, run] : active_) Perform(*run, run->state.Tick(with_.clock.Now()));
+  for (auto& [run_id, run] : active_) {
+    Perform(*run, run->state.Tick(with_.clock.Now()));
+    reboots_.End(*run);
+  }
   RemoveFinished();
   catch_ups_.StartDue();
 }

@@ -32,6 +32,8 @@ Work::Work(const Config& config, Core& core)
       slurm(
           core.registry, core.clock, [this] { return FindSlurmctld(); }, [this] { WakeGate(); }),
       gate(MakeGate(config)),
+      drains(gate->is_shut() ? std::make_unique<validation::RebootDrains>(*gate, slurm, core.clock)
+                             : nullptr),
       validations(ForValidations()),
       follow_ups(
           *core.resources.store, core.registry, core.clock,
@@ -71,6 +73,7 @@ absl::Status Work::Start() {
   policies.Start();
   commands.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
+  if (drains != nullptr) drains->Start();
   housekeeper.Start();
   return absl::OkStatus();
 }
@@ -87,6 +90,7 @@ void Work::Stop() {
   housekeeper.Stop();
   policies.Stop();
   rollouts.Stop();
+  if (drains != nullptr) drains->Stop();
   if (service_gate_ != nullptr) service_gate_->Stop();
   follow_ups.Stop();
   validations.Stop();
@@ -162,7 +166,7 @@ RunCollaborators Work::ForRuns(const Config& config) {
       .return_memory = ReturnMemory,
       .cluster = {config.cluster, core_.resources.ca.pin()},
       .claims = &claims,
-      .on_play_ended = [this] { WakeGate(); },
+      .on_service_changed = [this] { WakeGate(); },
       .check_ending =
           [](const FileTree& site, const PlaybookEnding& ending,
              std::shared_ptr<const Inventory> of) {
@@ -176,6 +180,7 @@ RunCollaborators Work::ForRuns(const Config& config) {
           },
       .offer = [config] { return OfferOf(config); },
       .approvals = &approvals,
+      .drains = drains.get(),
   };
 }
 

@@ -9,6 +9,7 @@
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
 #include "controller/command/node_commands.h"
+#include "controller/gate/reboot_drains.h"
 #include "controller/gate/service_gate.h"
 #include "controller/housekeeper.h"
 #include "controller/rollout/rollout_manager.h"
@@ -56,6 +57,7 @@ struct Work {
  public:
   slurm::AgentSlurmControl slurm;
   std::unique_ptr<validation::JobGate> gate;
+  std::unique_ptr<validation::RebootDrains> drains;  // nullptr: the gate is not shut
   NodeClaims claims;
   validation::ValidationManager validations;
   validation::FollowUps follow_ups;

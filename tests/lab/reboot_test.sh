@@ -192,4 +192,47 @@ wait_for 30 "both serve again" nodes_idle c001 c002
 muster -o json audit list --limit 500 | read_json '
 permits = [e for e in value["events"] if e["action"] == "reboot.permit" and "new firmware" in e["detail"]]
 assert sorted(e["subject"] for e in permits) == ["c001", "c002"], permits'
+
+step "apply reboots a node on which jobs start all the time: none of them is ended"
+boot1=$(boot_of c001)
+ask_for_reboot c001
+touch "$work/stream"
+(
+  while [[ -e $work/stream ]]; do
+    lab exec login1 sbatch --parsable -w c001 --mem=16 -o /dev/null --wrap 'sleep 0.3'
+    sleep 0.7
+  done
+) >"$work/jobs" &
+stream=$!
+for attempt in $(seq 15); do
+  apply "$playbook" --limit c001
+  [[ $APPLY_RC != 0 ]] || break
+  # Refused, because a job was there or started at the last moment.
+  expect_applied 3 "attempt $attempt"
+  expect_contains "$APPLY_OUTPUT" "on c001; drain the node in Slurm" "attempt $attempt"
+  expect_same_boot c001 "$boot1" "attempt $attempt"
+done
+rm "$work/stream"
+wait "$stream"
+expect_applied 0 "apply between jobs"
+expect_rebooted c001 "$boot1" "between jobs"
+wait_for 60 "all jobs have run" no_job_left
+wait_for 30 "c001 serves again" nodes_idle c001 c002
+lab exec login1 scontrol -o show job >"$work/shown"
+python3 - "$work/jobs" "$work/shown" <<'EOS'
+import re, sys
+wanted = open(sys.argv[1]).read().split()
+shown = {re.search(r"JobId=(\d+)", line)[1]: line for line in open(sys.argv[2])}
+assert len(wanted) >= 5, wanted
+for job in wanted:
+    line = shown[job]
+    assert "JobState=COMPLETED" in line and "Restarts=0" in line, line
+print(len(wanted), "jobs, all completed at their first start")
+EOS
+muster -o json audit list --limit 500 | read_json '
+events = [(e["action"], e["detail"]) for e in reversed(value["events"]) if e["subject"] == "c001"]
+drain = max(i for i, e in enumerate(events) if e[0] == "slurm.drain" and "being rebooted" in e[1])
+permit = max(i for i, e in enumerate(events) if e[0] == "reboot.permit")
+assert drain < permit, events
+assert [e for e in events[permit:] if e[0] == "slurm.resume"], events'
 echo PASSED

@@ -165,7 +165,8 @@ RunCollaborators RunFixture::Collaborators() {
         return error == mandate_errors_.end() ? absl::OkStatus() : error->second;
       },
       /*offer=*/nullptr,
-      approvals_.get()};
+      approvals_.get(),
+      drains_};
 }
 
 void RunFixture::Restart() {
