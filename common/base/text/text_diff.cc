@@ -21,17 +21,6 @@ struct Edit {
   absl::string_view line;  // with its newline, if it has one
 };
 
-Lines Split(absl::string_view text) {
-  Lines lines;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    const size_t size = end == absl::string_view::npos ? text.size() : end + 1;
-    lines.push_back(text.substr(0, size));
-    text.remove_prefix(size);
-  }
-  return lines;
-}
-
 // The furthest x on each diagonal k = x - y, after each number of edits (Myers 1986).
 using Frontier = std::vector<int>;
 
@@ -122,12 +111,37 @@ void AppendHunk(const std::vector<Edit>& script, size_t begin, size_t end, size_
 
 }  // namespace
 
+std::vector<absl::string_view> SplitLines(absl::string_view text) {
+  std::vector<absl::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const size_t size = end == absl::string_view::npos ? text.size() : end + 1;
+    lines.push_back(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return lines;
+}
+
+KeptLines LinesKept(absl::string_view before, absl::string_view after) {
+  KeptLines kept;
+  size_t line_b = 0;
+  for (const Edit& edit : Script(SplitLines(before), SplitLines(after))) {
+    if (edit.kind == Kind::kKeep) {
+      kept.push_back(line_b);
+    } else if (edit.kind == Kind::kDelete) {
+      kept.push_back(std::nullopt);
+    }
+    line_b += edit.kind != Kind::kDelete;
+  }
+  return kept;
+}
+
 std::string UnifiedDiff(absl::string_view before, absl::string_view after, absl::string_view name) {
   if (before == after || before.size() > kMaxDiffInput || after.size() > kMaxDiffInput) return "";
   for (const absl::string_view text : {before, after})
     if (text.find('\0') != absl::string_view::npos) return "";
 
-  const std::vector<Edit> script = Script(Split(before), Split(after));
+  const std::vector<Edit> script = Script(SplitLines(before), SplitLines(after));
   std::string out = absl::StrCat("--- ", name, " (before)\n+++ ", name, " (after)\n");
   size_t line_a = 0, line_b = 0;  // of script[i]
   for (size_t i = 0; i < script.size();) {

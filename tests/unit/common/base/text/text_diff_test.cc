@@ -87,5 +87,15 @@ TEST(UnifiedDiff, AppliesToTheOldText) {
   ASSERT_EQ(std::system(absl::StrCat("rm -r ", folder).c_str()), 0);
 }
 
+TEST(LinesKept, NamesEachLineThatStays) {
+  using ::testing::ElementsAre;
+  using ::testing::Optional;
+  EXPECT_THAT(LinesKept("a\nb\nc\n", "x\na\nc\n"),
+              ElementsAre(Optional(1u), std::nullopt, Optional(2u)));
+  EXPECT_THAT(LinesKept("a\nb", "a\nb\n"), ElementsAre(Optional(0u), std::nullopt))
+      << "the newline belongs to its line";
+  EXPECT_TRUE(LinesKept("", "a\n").empty());
+}
+
 }  // namespace
 }  // namespace muster
