@@ -101,7 +101,7 @@ absl::Status CheckBase(Transaction& txn, const v1::InventoryBase& base,
   return absl::AbortedError(absl::StrCat(
       "these files were made from revision ", base.revision(), ", and ", latest.applied_by,
       " has applied revision ", latest.revision, " since:\n  ", absl::StrJoin(changes, "\n  "),
-      "\nFetch it with `muster inventory pull` into another folder and join the two, or undo it "
+      "\n`muster inventory push` merges it into these files and applies both; or undo it "
       "with --overwrite; nothing was applied"));
 }
 
@@ -126,9 +126,10 @@ grpc::Status InventoryService::ApplyInventory(grpc::ServerContext* context,
   return Answer(Apply(*request, caller->ToActor(), *response), response);
 }
 
-grpc::Status InventoryService::GetInventory(grpc::ServerContext*, const v1::GetInventoryRequest*,
+grpc::Status InventoryService::GetInventory(grpc::ServerContext*,
+                                            const v1::GetInventoryRequest* request,
                                             v1::GetInventoryResponse* response) {
-  return Answer(Get(*response), response);
+  return Answer(Get(*request, *response), response);
 }
 
 grpc::Status InventoryService::DiffInventory(grpc::ServerContext*,
@@ -219,28 +220,34 @@ absl::StatusOr<std::vector<std::string>> InventoryService::MembersOf(
   return members;
 }
 
-absl::Status InventoryService::Get(v1::GetInventoryResponse& response) {
+absl::Status InventoryService::Get(const v1::GetInventoryRequest& request,
+                                   v1::GetInventoryResponse& response) {
+  const bool is_newest = request.revision() == 0;
   InventoryRecord record;
   const absl::Status found = store_.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(record, txn.inventory().Latest());
+    ASSIGN_OR_RETURN(
+        record, is_newest ? txn.inventory().Latest() : txn.inventory().Get(request.revision()));
     return absl::OkStatus();
   });
-  if (absl::IsNotFound(found)) return NoRevision();
+  if (absl::IsNotFound(found) && is_newest) return NoRevision();
   RETURN_IF_ERROR(found);
   v1::ApplyInventoryRequest stored;
   if (!stored.ParseFromString(record.files)) {
     return absl::DataLossError("the stored inventory is damaged; apply it again");
   }
-  const absl::StatusOr<Inventory> inventory = Parse(stored.files());
-  if (!inventory.ok()) {
-    return Annotate(inventory.status(), absl::StrCat("inventory revision ", record.revision));
+  // One that is asked for by its number may be from before a rule of today.
+  if (is_newest) {
+    const absl::StatusOr<Inventory> inventory = Parse(stored.files());
+    if (!inventory.ok()) {
+      return Annotate(inventory.status(), absl::StrCat("inventory revision ", record.revision));
+    }
+    response.set_resolved_json(ToValue(*inventory).dump());
   }
   response.set_revision(record.revision);
   FillBase(record, *response.mutable_base());
   *response.mutable_applied_at() = ToTimestamp(record.applied_at);
   response.set_applied_by(record.applied_by);
   *response.mutable_files() = stored.files();
-  response.set_resolved_json(ToValue(*inventory).dump());
   return absl::OkStatus();
 }
 

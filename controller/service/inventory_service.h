@@ -43,7 +43,7 @@ class InventoryService final : public v1::InventoryService::Service {
                      v1::CheckInventoryResponse& response);
   absl::Status Apply(const v1::ApplyInventoryRequest& request, const Actor& actor,
                      v1::ApplyInventoryResponse& response);
-  absl::Status Get(v1::GetInventoryResponse& response);
+  absl::Status Get(const v1::GetInventoryRequest& request, v1::GetInventoryResponse& response);
   absl::Status Diff(const v1::DiffInventoryRequest& request, v1::DiffInventoryResponse& response);
 
  private:

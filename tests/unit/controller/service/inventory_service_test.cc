@@ -73,11 +73,25 @@ TEST_F(InventoryServiceTest, MakesARevisionOnlyOfAChange) {
   }));
 }
 
+TEST_F(InventoryServiceTest, GivesBackEarlierRevisionsByTheirNumbers) {
+  MustApply(kCluster);
+  MustApply(std::string(kCluster) + "  c004: {role: compute}\n");
+  v1::GetInventoryRequest request;
+  request.set_revision(1);
+  v1::GetInventoryResponse response;
+  ASSERT_OK(service_.Get(request, response));
+  EXPECT_EQ(response.revision(), 1u);
+  EXPECT_EQ(response.base().revision(), 1u);
+  EXPECT_EQ(response.files(0).content(), kCluster);
+  request.set_revision(3);
+  EXPECT_THAT(service_.Get(request, response), StatusIs(absl::StatusCode::kNotFound, Said()));
+}
+
 TEST_F(InventoryServiceTest, GivesBackWhatIsInForce) {
   v1::GetInventoryResponse response;
-  EXPECT_THAT(service_.Get(response), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(service_.Get({}, response), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   MustApply(kCluster);
-  ASSERT_OK(service_.Get(response));
+  ASSERT_OK(service_.Get({}, response));
   EXPECT_EQ(response.revision(), 1u);
   EXPECT_EQ(response.applied_by(), "admin:alice");
   EXPECT_EQ(response.files(0).content(), kCluster);
@@ -94,7 +108,7 @@ TEST_F(InventoryServiceTest, FilesOfAnEarlierRevisionUndoNothingUnseen) {
   };
   MustApply(kCluster);
   v1::GetInventoryResponse pulled;
-  ASSERT_OK(service_.Get(pulled));
+  ASSERT_OK(service_.Get({}, pulled));
   const std::string by_bob = std::string(kCluster) + "  c004: {role: compute}\n";
   v1::ApplyInventoryResponse response;
   ASSERT_OK(apply(by_bob, pulled.base(), response));
@@ -125,7 +139,7 @@ TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {
   ASSERT_OK(service_.Diff(With<v1::DiffInventoryRequest>(kCluster), diff));
   EXPECT_FALSE(diff.changes().empty());
   v1::GetInventoryResponse none;
-  EXPECT_THAT(service_.Get(none), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(service_.Get({}, none), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(InventoryServiceTest, SaysWhatWouldBeRenamedAndDroppedAndWhoStaysAMember) {
