@@ -9,6 +9,7 @@
 #include "cli/apply/inventory_base.h"
 #include "cli/connection.h"
 #include "common/base/status.h"
+#include "common/base/text/text_diff.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/inventory.grpc.pb.h"
 
@@ -80,6 +81,19 @@ Texts TextsOf(const v1::ApplyInventoryRequest& request) {
   Texts texts;
   for (const v1::InventoryFile& file : request.files()) texts[file.path()] = file.content();
   return texts;
+}
+
+std::string DescribeTexts(const Texts& before, const Texts& after) {
+  Texts all = before;
+  all.insert(after.begin(), after.end());
+  std::string text;
+  for (const auto& [path, either] : all) {
+    const auto from = before.find(path);
+    const auto to = after.find(path);
+    absl::StrAppend(&text, UnifiedDiff(from == before.end() ? "" : from->second,
+                                       to == after.end() ? "" : to->second, path));
+  }
+  return text;
 }
 
 absl::Status TakeEdit(const Connection& connection, Texts new_texts,

@@ -40,6 +40,10 @@ absl::Status InventoriesDiffer(const std::string& path, const std::string& first
 // The files of the request by their paths.
 std::map<std::string, std::string> TextsOf(const v1::ApplyInventoryRequest& request);
 
+// The differences of the files, those too that come or go.
+std::string DescribeTexts(const std::map<std::string, std::string>& before,
+                          const std::map<std::string, std::string>& after);
+
 // Puts the edit into the request and asks the controller what it would change.
 absl::Status TakeEdit(const Connection& connection, std::map<std::string, std::string> new_texts,
                       std::set<std::string> removed_files, InventoryChange& change);

@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr char kMark[] = "…";
+constexpr char kCutMark[] = "…";
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -48,7 +48,7 @@ std::string Shorten(absl::string_view text, size_t columns) {
   if (DisplayWidth(line) <= columns) return line;
   if (columns == 0) return "";
   const size_t end = BeforeNumber(line, OffsetOf(line, columns - 1));
-  return absl::StrCat(absl::StripTrailingAsciiWhitespace(line.substr(0, end)), kMark);
+  return absl::StrCat(absl::StripTrailingAsciiWhitespace(line.substr(0, end)), kCutMark);
 }
 
 std::string ShortenFront(absl::string_view text, size_t columns) {
@@ -56,7 +56,7 @@ std::string ShortenFront(absl::string_view text, size_t columns) {
   const size_t width = DisplayWidth(line);
   if (width <= columns) return line;
   if (columns == 0) return "";
-  return absl::StrCat(kMark, line.substr(OffsetOf(line, width - columns + 1)));
+  return absl::StrCat(kCutMark, line.substr(OffsetOf(line, width - columns + 1)));
 }
 
 }  // namespace muster::cli

@@ -17,7 +17,6 @@
 #include "cli/watch/run_ending.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
-#include "common/base/text/text_diff.h"
 #include "muster/v1/node.grpc.pb.h"
 
 namespace muster::cli {
@@ -68,13 +67,7 @@ std::ostream& Words(const Context& context) {
 }
 
 std::string DescribeEdit(const InventoryChange& change) {
-  std::string text;
-  for (const auto& [path, before] : change.old_texts) {
-    const auto edited = change.new_texts.find(path);
-    absl::StrAppend(
-        &text, UnifiedDiff(before, edited == change.new_texts.end() ? "" : edited->second, path));
-  }
-  return text;
+  return DescribeTexts(change.old_texts, change.new_texts);
 }
 
 std::string NumberSteps(const std::vector<std::string>& steps) {

@@ -115,7 +115,7 @@ absl::StatusOr<int> ShowInventory(Context& context, bool files) {
 
 void AddInventory(CLI::App& app, Context& context) {
   CLI::App* inventory = app.add_subcommand(
-      "inventory", "The machines that should exist: check, diff, apply, show, pull");
+      "inventory", "The machines that should exist: check, diff, apply, show, edit, pull, push");
   inventory->require_subcommand(1);
   const struct {
     const char* name;
@@ -144,7 +144,9 @@ void AddInventory(CLI::App& app, Context& context) {
   auto files = std::make_shared<bool>(false);
   show->add_flag("--files", *files, "Show the files as they were applied");
   SetAction(show, context, [&context, files] { return ShowInventory(context, *files); });
+  AddInventoryEdit(*inventory, context);
   AddInventoryPull(*inventory, context);
+  AddInventoryPush(*inventory, context);
 }
 
 }  // namespace muster::cli

@@ -38,7 +38,9 @@ void AddValidate(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
 
 // Subcommands with a file of their own; their nouns add them.
+void AddInventoryEdit(CLI::App& inventory, Context& context);
 void AddInventoryPull(CLI::App& inventory, Context& context);
+void AddInventoryPush(CLI::App& inventory, Context& context);
 void AddNodeAdd(CLI::App& node, Context& context);
 void AddNodeReboot(CLI::App& node, Context& context);
 void AddNodeRemove(CLI::App& node, Context& context);
