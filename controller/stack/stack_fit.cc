@@ -132,6 +132,7 @@ const std::vector<PinnedVariable>& PinnedVariables() {
       {"slurm_version", "slurm", "version"},
       {"slurm_package_version", "slurm", "version"},
       {"beegfs_version", "beegfs", "version"},
+      {"beegfs_package_version", "beegfs", "version"},
   };
   return *kVariables;
 }

@@ -29,6 +29,7 @@ driver:
   version: 535.261.03
   modules: proprietary
   packages: {nvidia-kernel-dkms: 535.261.03-1, nvidia-driver: 535.261.03-1}
+cuda: {version: 12.2.140}
 docker: {version: 20.10.24}
 podman: {version: 4.3.1}
 container_toolkit: {version: 1.17.8}
@@ -117,6 +118,39 @@ TEST_F(StackRolesTest, EveryComponentHasItsVersion) {
                    {"slurm-client", "22.05.8* held"}}));
   EXPECT_THAT(Versions("c001"), Not(Contains(Key("nvidia-driver"))))
       << "the role does not install what it does not need";
+}
+
+// A version that the stack does not have is refused before any role is compiled, with the line of
+// the stack that says another one.
+TEST_F(StackRolesTest, NoVariableOverrulesTheStack) {
+  const struct {
+    const char* variable;
+    const char* value;
+    int line;  // of kStack
+  } kCases[] = {
+      {"gpu_driver_branch", "550", 5},
+      {"gpu_driver_version", "535.309.01", 6},
+      {"gpu_driver_modules", "open", 7},
+      {"cuda_version", "13.0", 9},
+      {"docker_version", "26.1.5*", 10},
+      {"podman_version", "5.4.2*", 11},
+      {"container_toolkit_version", "1.18.0-1", 12},
+      {"enroot_version", "4.0.1*", 13},
+      {"pyxis_version", "0.21.0*", 14},
+      {"slurm_version", "24.11", 15},
+      {"slurm_package_version", "24.11.5*", 15},
+      {"beegfs_version", "8", 16},
+      {"beegfs_package_version", "7.4.5*", 16},
+  };
+  const auto before = options_.extra_vars;
+  for (const auto& each : kCases) {
+    options_.extra_vars = before;
+    options_.extra_vars[each.variable] = each.value;
+    const NodePlan plan = Compile("c001");
+    EXPECT_THAT(std::string(plan.error.message()),
+                AllOf(HasSubstr(each.variable),
+                      HasSubstr(absl::StrCat("(playbooks/stacks/all.yaml:", each.line, ")"))));
+  }
 }
 
 TEST_F(StackRolesTest, WithoutAStackTheNewestIsInstalledAndNothingHeld) {
