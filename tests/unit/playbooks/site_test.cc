@@ -450,6 +450,7 @@ TEST_F(SiteTest, FoldersAreExportedAndMounted) {
   auto plans = CompileAll();
   EXPECT_THAT(Content(plans, "/etc/exports.d/muster.exports"),
               HasSubstr("\n/srv/share 10.2.0.1(rw,no_subtree_check) 10.2.0.11(rw,"));
+  EXPECT_EQ(CountSteps(plans, "nfs_server", "no exports", /*skipped=*/false), 0);
   EXPECT_THAT(Mounts(plans), ElementsAre("/srv/share at /share as none with bind",
                                          "login1:/srv/share at /share as nfs4 with hard"));
   UseCluster("lrz-dgx");
@@ -457,9 +458,12 @@ TEST_F(SiteTest, FoldersAreExportedAndMounted) {
   GiveFacts("12", "none", 8);
   plans = CompileAll();
   EXPECT_THAT(Mounts(plans), ElementsAre("nas.ai.lrz.example:/dss at /dss as nfs with hard"));
-  // A list that is emptied is still a set, which unmounts.
+  // A list that is emptied is still a set, which unmounts; what was exported is so no more.
   options_.extra_vars["data_mounts"] = nlohmann::ordered_json::array();
-  EXPECT_EQ(CountSteps(CompileAll(), "nfs_client", "mounts", /*skipped=*/false), 7);
+  plans = CompileAll();
+  EXPECT_EQ(CountSteps(plans, "nfs_client", "mounts", /*skipped=*/false), 7);
+  EXPECT_EQ(CountSteps(plans, "lustre_client", "mounts", /*skipped=*/false), 7);
+  EXPECT_EQ(CountSteps(plans, "nfs_server", "no exports", /*skipped=*/false), 1);
 }
 
 TEST_F(SiteTest, DockerGetsWhatItsVersionKnows) {
@@ -545,8 +549,8 @@ TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
       const bool mounts = std::any_of(plan.roles().begin(), plan.roles().end(),
                                       [](const auto& r) { return r.name() == "beegfs_client"; });
       if (role.name() != "people" || !mounts) continue;
-      // The last in the place of lustre_client, which this cluster does not use.
-      EXPECT_THAT(role.needs(), ElementsAre("users", "beegfs_client", "nfs_client", "base"));
+      EXPECT_THAT(role.needs(),
+                  ElementsAre("users", "beegfs_client", "nfs_client", "lustre_client"));
       ++count;
     }
   }
