@@ -1,7 +1,8 @@
 #!/bin/bash
 # All that a GPU node is for, by one rollout of bare machines: driver and libraries, container runtimes,
 # BeeGFS, Slurm with GPUs, topology and accounting, metrics. A job uses it at once, after a second
-# apply, which changes nothing, and after a restart of every daemon.
+# apply, which changes nothing, and after a restart of every daemon. BeeGFS's module is built for the
+# machine's kernel, and a build that fails says why.
 # Usage: [SUITE=bookworm|trixie] full_stack_test.sh
 # shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
 set -euo pipefail
@@ -29,6 +30,9 @@ is_accounted() { [[ $(lab exec login1 sacct -n -P -X -j "$1" --format=account,al
 all_up() {
   [[ $(lab exec login1 curl -s 'http://127.0.0.1:9090/api/v1/targets?state=active' | read_json '
 print(sum(t["health"] == "up" and t["labels"]["job"] == "nodes" for t in value["data"]["activeTargets"]))') == 4 ]]
+}
+beegfs_module() {  # FIELD: what modinfo says of the file for c001's kernel
+  lab exec c001 sh -c 'modinfo -F "$1" "$(find "/lib/modules/$2" -name "beegfs.ko*")"' sh "$1" "$kernel"
 }
 # What the cluster is for, by an ordinary user's jobs.
 jobs_use_everything() {
@@ -115,6 +119,19 @@ wait_for 30 "Prometheus sees all nodes" all_up
 step "a second apply"
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "a second apply"
+
+step "BeeGFS's module: for the machine's kernel, and anew by other arguments; a build that fails says why"
+kernel=$(lab exec c001 uname -r)
+expect_contains "$(beegfs_module vermagic)" "$kernel " "the module's kernel"
+apply playbooks/site.yaml --limit c001 -e beegfs_ofed_include_path=/nowhere
+expect_applied 3 "a build that fails"
+expect_contains "$APPLY_OUTPUT" "OFED_INCLUDE_PATH=/nowhere: rdma/rdma_cm.h is not there" "the end of make.log"
+apply playbooks/site.yaml --limit c001 -e 'beegfs_build_args=["BEEGFS_DEBUG=1"]'
+expect_applied 0 "other arguments"
+expect_equal yes "$(beegfs_module debug)" "what the module was built by"
+apply playbooks/site.yaml --limit c001
+expect_applied 0 "the arguments of before"
+expect_equal "" "$(beegfs_module debug)" "what the module was built by again"
 
 step "every daemon starts again"
 lab exec c003 systemctl restart 'beegfs-*'

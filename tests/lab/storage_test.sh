@@ -1,7 +1,6 @@
 #!/bin/bash
 # Storage: disks that are formatted only where nothing is lost, BeeGFS of both series as stand-ins, with
-# the faults of its clients, scratch folders and BeeOND that live as long as their jobs, and NFS as far as
-# the kernel goes.
+# the faults of its clients, scratch folders and BeeOND that live as long as their jobs.
 # shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
