@@ -1,6 +1,7 @@
 #!/bin/bash
 # What stands around Slurm: the packet filter of a node with two networks, metrics and alerts, users'
-# software, the cache of packages, logs in one place, host keys, JupyterHub, and who may log in where.
+# software, the cache of packages, logs in one place, host keys, JupyterHub, a directory of users, and who
+# may log in where.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -62,8 +63,17 @@ server_answers() { [[ $(hub_code /user/ann/api/status) == 200 ]]; }
 jobs_of_ann() { lab exec login1 squeue -h -u ann -o '%j %T %A'; }
 no_jobs_of_ann() { [[ -z $(jobs_of_ann) ]]; }
 
+# A user of the LDAP server on login1, which the inventory names before it is there.
+known_to() { lab exec "$1" getent passwd zoe; }  # NODE
+by_password() { lab exec login1 runuser -u ann -- su --command="$3" "$1" <<<"$2" 2>/dev/null; }  # USER PASSWORD CMD
+is_remembered() { [[ $(by_password zoe of-zoe true) == *"cached credentials"* ]]; }
+
 start_cluster 1 bookworm --prepared --gpus 2
-mkdir "$work"/{grafana,inventory}
+mkdir "$work"/{grafana,inventory,directory}
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=login1 \
+  -addext subjectAltName=DNS:login1 -keyout "$work/directory/key.pem" -out "$work/directory/certificate.pem" 2>/dev/null
+cp tests/testdata/lab/directory/slapd.conf "$work/directory/"
+lab muster secret set sssd_bind_password --roles sssd <<<"of-reader" >/dev/null
 tests/testdata/lab/grafana/make_repository.sh "$work/grafana"
 tar c -C "$work" grafana/repo | lab exec login1 tar x --no-same-owner -C /srv
 # login1 gets a second network, as a machine with two cables has one.
@@ -82,6 +92,7 @@ groups:
     nodes: login1
     vars:
       external_interface: ext0
+      sssd_make_homes: true
       firewall_open: [{port: 22}, {port: 8000, from: ["192.0.2.9/32"]}, {port: 8001, from: ["192.0.2.77/32"]}]
   everybody:
     nodes: "login1,c001"
@@ -113,17 +124,20 @@ cat >>"$work/inventory/services.yaml" <<YAML
         - {name: boss, uid: 3002, group: people, groups: [admins], keys: ["$(<"$(lab_folder)/ssh/id_ed25519.pub")"]}
       login_limits: [{domain: "@people", type: hard, item: nproc, value: 4321}]
       ssh_hardening: true
-      ssh_allowed_groups: [people]
+      ssh_allowed_groups: [people, students]
       # Without control groups Slurm has no such step by itself; it does not follow processes then, but
       # still says who has a job.
       slurm_extra_config: ["PrologFlags=Alloc,Contain"]
       login_needs_job: true
       login_admin_groups: [admins]
   directory:
-    nodes: c001
+    nodes: "login1,c001"
     vars:
-      sssd_uris: ["ldaps://directory.example"]  # nobody answers
+      sssd_uris: ["ldaps://login1"]
       sssd_base: dc=example
+      sssd_bind_dn: cn=reader,dc=example
+      sssd_ca_certificates: |
+$(sed 's/^/        /' "$work/directory/certificate.pem")
       sssd_allowed_groups: [students]
 YAML
 python3 - "$work/grafana/vendor.asc" >"$work/inventory/grafana.yaml" <<'PY'
@@ -282,6 +296,29 @@ lab exec c001 timeout 15 getent passwd nobody-of-this-name || rc=$?
 expect_equal 2 "$rc" "the answer to an unknown name"
 log_in ann@login1 true || fail "ann cannot log in to the login node"
 
+step "the directory answers: its users log in by password and key, and have jobs"
+tar c -C "$work" directory | lab exec login1 tar x --no-same-owner -C /srv
+lab exec login1 bash -s <tests/testdata/lab/directory/serve.sh
+for node in login1 c001; do
+  # sssd itself would ask again in a minute or so.
+  lab exec "$node" systemctl kill --kill-whom=main --signal=USR2 sssd
+  wait_for 90 "$node knows zoe" known_to "$node"
+  expect_equal "zoe:70001:70000:/home/zoe:/bin/bash" "$(known_to "$node" | cut -d: -f1,3,4,6,7)" "zoe on $node"
+  expect_equal "everybody students" "$(lab exec "$node" id -nG zoe)" "groups of zoe on $node"
+done
+expect_equal zoe "$(by_password zoe of-zoe 'id -un')" "who logs in by password"
+expect_equal zoe "$(lab exec login1 stat -c %U /home/zoe)" "whose home the first login made"
+! by_password zoe wrong true || fail "zoe logs in with a wrong password"
+! by_password max of-max true || fail "somebody who is no student logs in"
+lab exec login1 runuser -u zoe -- mkdir -m 700 /home/zoe/.ssh
+lab exec login1 runuser -u zoe -- tee /home/zoe/.ssh/authorized_keys <"$(lab_folder)/ssh/id_ed25519.pub" >/dev/null
+log_in zoe@login1 true || fail "zoe cannot log in by key"
+# shellcheck disable=SC2016
+expect_equal "zoe on c001" \
+  "$(lab exec login1 runuser -u zoe -- srun --immediate=60 --chdir=/ -w c001 sh -c 'echo "$(id -un) on $(hostname)"')" "a job of zoe"
+lab exec login1 systemctl stop lab-directory
+wait_for 30 "zoe logs in from what sssd has kept, without the directory" is_remembered
+
 step "a worker lets in who has a job there, and administrators"
 # sssd's part of PAM lets users of the node through early; the question for the job comes before it.
 is_kept_out ann@c001 || fail "ann is on the worker without a job"
@@ -308,7 +345,8 @@ apply playbooks/site.yaml --limit c001 -e 'ssh_extra_config=["PermitRootLogin no
 expect_applied 3 "a refused configuration of sshd"
 expect_contains "$APPLY_OUTPUT" "root could not log in by key" "what is wrong with it"
 log_in c001 true || fail "a refused configuration of sshd is in use"
-apply playbooks/site.yaml --limit c001 -e 'sssd_extra_config=["ldap_pagesize = 500"]'
+# With the password of sssd_bind_dn in it the file would be a secret, and so what is wrong with it.
+apply playbooks/site.yaml --limit c001 -e 'sssd_bind_dn=""' -e 'sssd_extra_config=["ldap_pagesize = 500"]'
 expect_applied 3 "a refused configuration of sssd"
 expect_contains "$APPLY_OUTPUT" "'ldap_pagesize' is not allowed" "what is wrong with it"
 apply playbooks/site.yaml --limit c001
