@@ -56,7 +56,7 @@ print(json.dumps({"vars": {
     "container_gpus": True,
     "container_repositories": [{"name": "vendor", "uris": "file:/srv/repo", "suites": "./",
                                 "key": open(sys.argv[1]).read()}],
-    "container_runtimes": ["docker", "podman", "enroot"],
+    "container_runtimes": ["docker", "podman", "apptainer", "enroot"],
     "container_registry_mirrors": [
         {"registry": "registry.example", "location": "c001:5000", "insecure": True}],
     "container_toolkit_version": "1.17.8-1",
@@ -131,6 +131,13 @@ expect_equal /srv/images/tool.sqsh \
 said=$(as_ann srun --container-image=/srv/images/none.sqsh echo it ran 2>&1) || true
 [[ $said != *"it ran"* ]] || fail "a job without its image ran: $said"
 expect_contains "$said" "couldn't open /srv/images/none.sqsh" "the plugin's words"
+
+step "apptainer in a job of an ordinary user"
+node touch /srv/images/tool.sif
+expect_equal "ann in /srv/images/tool.sif" \
+  "$(as_ann srun apptainer exec /srv/images/tool.sif sh -c 'echo "$(id -un) in $APPTAINER_CONTAINER"')" "a job in a container"
+said=$(as_ann srun apptainer exec /srv/images/none.sif echo it ran 2>&1) && fail "a job without its image: $said"
+expect_contains "$said" "could not open image /srv/images/none.sif" "apptainer's words"
 
 step "a restart of docker's daemon with another configuration, and one that is refused"
 before=$(node sha256sum /etc/docker/daemon.json)

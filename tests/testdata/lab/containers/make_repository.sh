@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds a signed repository of stand-ins for the packages of containers that Debian does not carry:
-# NVIDIA's container toolkit in two versions, enroot, and pyxis as a plugin of the Slurm whose headers
-# are given.
+# NVIDIA's container toolkit in two versions, apptainer, enroot, and pyxis as a plugin of the Slurm whose
+# headers are given.
 # Usage: make_repository.sh FOLDER HEADERS; leaves FOLDER/repo and FOLDER/vendor.asc.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,6 +25,9 @@ for version in 1.17.8-1 1.18.0-1; do
   echo "Depends: nvidia-container-toolkit-base (= $version), libnvidia-container-tools (>= $version)" |
     deb nvidia-container-toolkit "$version" amd64
 done
+
+install -D -m 755 "$here/apptainer" deb/usr/bin/apptainer
+deb apptainer 1.4.2 amd64 </dev/null
 
 install -D -m 755 "$here/enroot" deb/usr/bin/enroot
 mkdir -p deb/etc/enroot deb/DEBIAN
