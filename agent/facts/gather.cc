@@ -46,6 +46,7 @@ void FitFacts(v1::Facts& facts) {
 }
 
 v1::Facts FactsGatherer::Gather() {
+  absl::MutexLock one(&gathering_);
   const absl::Time deadline = clock_.Now() + timeout_;
   std::vector<bool> hung(probes_.size());
   for (size_t i = 0; i < probes_.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/facts/probe.h"
 
@@ -30,12 +31,15 @@ class FactsGatherer {
                 absl::Duration timeout = kProbeTimeout);
   ~FactsGatherer();
 
-  // Blocks for at most `timeout`. A probe without an answer by then is unknown ("no answer in 5s");
-  // while it still hangs, later calls report it so at once and do not start another.
+  // Blocks for at most `timeout`, after the calls of other threads that are running. A probe
+  // without an answer by then is unknown ("no answer in 5s"); while it still hangs, later calls
+  // report it so at once and do not start another.
   v1::Facts Gather();
 
  private:
   struct Slot;
+  // One call at a time: another's running probes would pass for hanging ones.
+  absl::Mutex gathering_;
   const ProbeContext context_;
   const std::vector<Probe> probes_;
   Clock& clock_;

@@ -1,11 +1,13 @@
 #include "agent/facts/gather.h"
 
 #include <atomic>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "common/base/clock.h"
 #include "common/wire/message_rules.h"
 #include "muster/v1/facts.pb.h"
@@ -54,6 +56,24 @@ TEST(Gather, FailedAndHungProbesAreUnknownAndDelayNobody) {
   for (int i = 0; i < 100 && facts.unknown_size() == 2; ++i) facts = gatherer.Gather();
   EXPECT_EQ(facts.unknown_size(), 1);
   EXPECT_GT(hung_probe_starts, 1);
+}
+
+absl::Status Slow(const ProbeContext&, v1::Facts& facts) {
+  absl::SleepFor(absl::Milliseconds(50));
+  facts.mutable_os()->set_kernel("6.1.0");
+  return absl::OkStatus();
+}
+
+// After a reboot the plan asks for facts while the session reports them: a kernel that is not known
+// would cost the node its pass.
+TEST(Gather, CallsOfTwoThreadsDoNotTakeEachOthersProbesForHanging) {
+  RealClock clock;
+  FactsGatherer gatherer({}, {{"os", Slow}}, clock, absl::Seconds(30));
+  v1::Facts of_plan;
+  std::thread plan([&] { of_plan = gatherer.Gather(); });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(gatherer.Gather().unknown_size(), 0);
+  plan.join();
+  EXPECT_EQ(of_plan.os().kernel(), "6.1.0");
 }
 
 // A user of the node can name a mount point, and a disk's maker a model.
