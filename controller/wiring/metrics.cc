@@ -97,8 +97,8 @@ absl::StatusOr<std::string> MetricsPage::Render() {
       ListAllNodes(store, core_.registry, inventory.ok() ? inventory->inventory.get() : nullptr));
   for (const v1::Node& node : nodes) {
     if (node.state() == v1::NODE_STATE_REMOVED) continue;
-    readings.nodes.push_back(
-        {node.name(), WordOf(node.state()), ServiceWord(node.service()), node.connected()});
+    readings.nodes.push_back({node.name(), WordOf(node.state()),
+                              ServiceWord(work_.gate->ServiceOf(node.name())), node.connected()});
   }
   RETURN_IF_ERROR(store.View([&](Transaction& txn) { return ReadWork(txn, readings); }));
   readings.gate_is_shut = work_.gate->is_shut();

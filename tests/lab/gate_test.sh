@@ -20,6 +20,7 @@ service_of() {  # NODE: as `muster node list` has it
 [node] = [n for n in value["nodes"] if n["name"] == sys.argv[1]]
 print(node.get("service", ""))' "$1"
 }
+has_metric() { lab exec login1 curl -s http://127.0.0.1:7481/metrics | grep -qxF "$1"; }  # SERIES AND VALUE
 is_service() { [[ $(service_of "$1") == "$2" ]]; }  # NODE SERVICE
 
 # With the nodes before it, which have joined; the workers among NODES are drained then.
@@ -56,6 +57,7 @@ expect_equal 0 "$RC" "exit code of a pass"
 # Slurm looks at jobs that wait for a node once a minute.
 wait_for 90 "a job on c001" lab exec c001 test -e /var/tmp/job_was_here
 wait_for 5 "c001 in service" is_service c001 "in service"
+wait_for 5 "the metric says so" has_metric 'muster_node_in_service{node="c001"} 1'
 
 step "a new node beside it is drained before its first job"
 join c002
@@ -129,6 +131,8 @@ wait_for 10 "c001 is drained" is_drained_for c001 "muster:$ID failed"
 expect_equal "quarantined: failed $ID" "$(service_of c001)" "service of c001"
 expect_equal c002 "$(lab exec login1 srun -N1 --immediate=60 hostname)" "where srun runs"
 expect_contains "$(muster status)" "1 quarantined" "status"
+wait_for 5 "the metrics say so" has_metric 'muster_nodes_by_service{service="quarantined"} 1'
+has_metric 'muster_node_in_service{node="c001"} 0' || fail "c001 is in service, for Prometheus"
 
 step "mended: it passes and serves again"
 set_gpus c001
