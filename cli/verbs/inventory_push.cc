@@ -79,11 +79,12 @@ absl::StatusOr<int> Push(Context& context, const PushOptions& options) {
   ASSIGN_OR_RETURN(const auto files, ReadInventoryFiles(options.folder));
   ASSIGN_OR_RETURN(const std::optional<v1::InventoryBase> base, ReadInventoryBase(options.folder));
   if (!base.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        options.folder,
-        " is no folder with a file .revision, so nobody knows what others have changed since; see "
-        "`muster inventory diff ",
-        options.folder, "`, then apply it with `muster inventory apply`"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(options.folder,
+                     " is not a folder with a file .revision, so nobody knows what others have "
+                     "changed since; see "
+                     "`muster inventory diff ",
+                     options.folder, "`, then apply it with `muster inventory apply`"));
   }
   const InventoryFilesByPath mine = BelowFolder(files);
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());

@@ -129,7 +129,7 @@ class Play {
     return next;
   }
 
-  // Of the first node that is never over.
+  // Says why the first node that is never over is not.
   std::string WhyEndless() const {
     const auto is_open = [](const NodeView& node) { return !IsOver(node.step); };
     auto node = std::find_if(view_.nodes.begin(), view_.nodes.end(),

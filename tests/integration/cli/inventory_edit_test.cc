@@ -322,7 +322,7 @@ TEST_F(InventoryPushTest, OthersRemovalsAreTakenToo) {
 TEST_F(InventoryPushTest, WithoutARevisionItIsNotKnownWhatOthersChanged) {
   fs::remove(folder_ / "site/.revision");
   EXPECT_EQ(Inventory({"push", Site()}), kExitError);
-  EXPECT_THAT(err_, HasSubstr("no folder with a file .revision"));
+  EXPECT_THAT(err_, HasSubstr("not a folder with a file .revision"));
   Write("site/.revision", absl::StrCat("1 ", std::string(64, 'a'), "\n"));
   EXPECT_EQ(Inventory({"push", Site()}), kExitError);
   EXPECT_THAT(err_, HasSubstr("of another controller's inventory"));
