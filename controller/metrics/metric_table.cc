@@ -101,7 +101,7 @@ constexpr Metric kMetrics[] = {
     {"muster_validations_in_progress", MetricKind::kGauge, "", "Validations in progress.",
      [](const Readings& r) { return One(static_cast<double>(r.validations)); }},
     {"muster_rollouts", MetricKind::kGauge, "state",
-     "Updates that have not ended: running, paused, ending.",
+     "Updates that have not ended: rolling, soaking, paused, aborting.",
      [](const Readings& r) { return By("state", r.rollouts); }},
     {"muster_rollout_nodes", MetricKind::kGauge, "step",
      "Nodes of updates that have not ended, by what happens to them: pending, draining, applying.",

@@ -89,9 +89,7 @@ absl::StatusOr<std::string> MetricsPage::Render() {
   readings.started_at = started_at_;
   const absl::StatusOr<InventoryVersion> inventory = core_.inventory.Latest();
   // Before the first inventory there are the nodes that have joined.
-  if (!inventory.ok() && !absl::IsNotFound(inventory.status()) &&
-      !absl::IsFailedPrecondition(inventory.status()))
-    return inventory.status();
+  if (!inventory.ok() && !absl::IsNotFound(inventory.status())) return inventory.status();
   ASSIGN_OR_RETURN(
       const std::vector<v1::Node> nodes,
       ListAllNodes(store, core_.registry, inventory.ok() ? inventory->inventory.get() : nullptr));
