@@ -308,6 +308,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
     case v1::ControllerMessage::kStopCommand:
       commands_.Stop(message.stop_command());
       break;
+    case v1::ControllerMessage::kHealthSettings:
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(
           "the controller sent a message that this agent does not know; is the agent "

@@ -277,6 +277,7 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnCommandResult(uuid, message.command_result());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
+    case v1::AgentMessage::kHealth:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message, which we do not know
       return;
   }
