@@ -1,8 +1,8 @@
 #!/bin/bash
 # The GPU driver: installed by the first rollout, after which Slurm knows the GPUs; a switch of
-# branches with one reboot beside a running job, refused under a program that has a GPU; then from the
-# vendor's repository to Debian's own driver, which DKMS really builds, after a build that fails and
-# says why.
+# branches with one reboot beside a running job, refused under a program that has a GPU, and continued
+# after a reboot that came back without the driver; then from the vendor's repository to Debian's own
+# driver, which DKMS really builds, after a build that fails and says why.
 # shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
@@ -122,19 +122,32 @@ expect_set() {  # WHEN
   expect_equal active "$(node systemctl is-active muster-gpu-settings)" "the unit $1"
 }
 expect_set "after the reboot"
-vendor 570 "${settings[@]}" --detailed-exitcode
-expect_applied 0 "the second apply"
-
-step "branch 580: one reboot, and the job elsewhere does not notice"
-vendor 580 "${settings[@]}"
-expect_applied 0 "branch 580"
-[[ $(boot_of c001) != "$boot" ]] || fail "c001 was not rebooted"
-expect_equal 2 "$(permits)" "permits for c001 in the audit log"
-expect_set "with the new driver"
 # slurmd gives out GPUs that are set.
 set_at=$(node systemctl show --value -p ActiveEnterTimestampMonotonic muster-gpu-settings)
 slurmd_at=$(node systemctl show --value -p ExecMainStartTimestampMonotonic slurmd)
 ((set_at > 0 && set_at <= slurmd_at)) || fail "slurmd started at $slurmd_at, before the GPUs were set at $set_at"
+vendor 570 "${settings[@]}" --detailed-exitcode
+expect_applied 0 "the second apply"
+
+step "branch 580: the node comes back without the driver, and the run says so"
+node touch /etc/lab-driver-fails
+vendor 580 "${settings[@]}"
+expect_applied 3 "a reboot that comes back without the driver"
+expect_contains "$APPLY_OUTPUT" "NVML does not answer: NVIDIA-SMI has failed" "what is missing"
+[[ $(boot_of c001) != "$boot" ]] || fail "c001 was not rebooted"
+boot=$(boot_of c001)
+expect_equal 2 "$(permits)" "permits for c001 in the audit log"
+vendor 580 "${settings[@]}"
+expect_applied 3 "a driver that cannot be loaded"
+expect_contains "$APPLY_OUTPUT" "the module nvidia cannot be loaded: modprobe: ERROR" "the reason"
+
+step "the cause is mended: the driver is loaded without another reboot, and the job elsewhere did not notice"
+node rm /etc/lab-driver-fails
+vendor 580 "${settings[@]}"
+expect_applied 0 "branch 580"
+expect_equal "$boot" "$(boot_of c001)" "boot of c001"
+expect_equal 2 "$(permits)" "permits for c001 in the audit log"
+expect_set "with the new driver"
 job_is RUNNING || fail "the job on c002 is gone"
 expect_equal "580.95.05 580.95.05-1" "$(module version) $(version_of libnvidia-ml1)" "module and libraries"
 expect_equal active "$(node systemctl is-active nvidia-persistenced)" "persistence daemon"

@@ -60,6 +60,10 @@ driver() {  # VERSION
   mkdir -p deb/usr/bin
   cat >deb/usr/bin/nvidia-smi <<EOF
 #!/bin/sh
+if [ ! -e /sys/module/nvidia ]; then
+  echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+  exit 9
+fi
 if [ "\$(cat /sys/module/nvidia/version)" != $1 ]; then
   echo "Failed to initialize NVML: Driver/library version mismatch"
   exit 18

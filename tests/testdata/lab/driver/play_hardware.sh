@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes a node of the lab look like a machine with two GPUs that has booted Debian's kernel: `uname`
 # says so, and from the next boot on the driver that is installed for that kernel counts as loaded.
-# Now, driver 570.172.08 is. Its libraries are not there yet.
+# Now, driver 570.172.08 is. Its libraries are not there yet. While /etc/lab-driver-fails exists, the
+# driver cannot be loaded.
 set -eu
 kernel=$(ls /lib/modules)
 cat >/usr/local/bin/uname <<UNAME
@@ -9,11 +10,22 @@ cat >/usr/local/bin/uname <<UNAME
 [ "\$*" != -r ] || { echo $kernel; exit; }
 exec /usr/bin/uname "\$@"
 UNAME
+cat >/usr/local/sbin/modprobe <<'MODPROBE'
+#!/bin/sh
+set -eu
+[ "$*" = nvidia ] || exec /usr/sbin/modprobe "$@"
+if [ -e /etc/lab-driver-fails ]; then
+  echo "modprobe: ERROR: could not insert 'nvidia': No such device" >&2
+  exit 1
+fi
+file=$(find "/lib/modules/$(/usr/local/bin/uname -r)" -name nvidia.ko)
+version=$([ -z "$file" ] && echo 570.172.08 || modinfo -F version "$file")
+mkdir -p /run/lab/hardware/module/nvidia
+echo "$version" >/run/lab/hardware/module/nvidia/version
+MODPROBE
 cat >/usr/local/lib/lab/play-hardware <<'PLAY'
 #!/bin/sh
 set -eu
-file=$(find "/lib/modules/$(/usr/local/bin/uname -r)" -name nvidia.ko)
-version=$([ -z "$file" ] && echo 570.172.08 || modinfo -F version "$file")
 for address in 0000:17:00.0 0000:65:00.0; do
   gpu=/run/lab/hardware/devices/$address
   mkdir -p "$gpu"
@@ -21,8 +33,8 @@ for address in 0000:17:00.0 0000:65:00.0; do
   echo 0x1e07 >"$gpu/device"
   echo 0x030000 >"$gpu/class"
 done
-mkdir -p /run/lab/hardware/module/nvidia
-echo "$version" >/run/lab/hardware/module/nvidia/version
+mkdir -p /run/lab/hardware/module
+/usr/local/sbin/modprobe nvidia || echo "no driver is loaded"
 # A container has no folder of modules, and with a /sys that stays writable it would wait for udev.
 if [ ! -d /sys/module ]; then
   mount -o remount,rw /sys
@@ -37,7 +49,7 @@ cat >/etc/muster-fake-nvidia.json <<'JSON'
 JSON
 printf 'c /dev/nvidia%d 0666 root root - 1:3\n' 0 1 >/etc/tmpfiles.d/lab-gpus.conf
 systemd-tmpfiles --create lab-gpus.conf
-chmod 755 /usr/local/bin/uname /usr/local/lib/lab/play-hardware
+chmod 755 /usr/local/bin/uname /usr/local/sbin/modprobe /usr/local/lib/lab/play-hardware
 cat >/etc/systemd/system/lab-hardware.service <<'UNIT'
 [Unit]
 Description=GPUs and their module
