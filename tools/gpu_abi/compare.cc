@@ -23,6 +23,7 @@ struct __nv_bfloat16;
 #include "agent/burnin/gpu/driver/cuda_abi.h"
 #include "agent/burnin/gpu/driver/nvml_abi.h"
 #include "agent/burnin/gpu/gemm/cublas_abi.h"
+#include "agent/burnin/gpu/kernels/tensor_map.h"
 
 namespace cublas = muster::burnin::cublas;
 namespace cuda = muster::burnin::cuda;
@@ -57,6 +58,7 @@ FIELD(nvml::Memory, used, nvmlMemory_t, used)
 STRUCT(nvml::Utilization, nvmlUtilization_t)
 FIELD(nvml::Utilization, gpu, nvmlUtilization_t, gpu)
 FIELD(nvml::Utilization, memory, nvmlUtilization_t, memory)
+STRUCT(muster::kernels::TensorMap, CUtensorMap)
 STRUCT(nvml::ProcessInfoV1, nvmlProcessInfo_v1_t)
 FIELD(nvml::ProcessInfoV1, pid, nvmlProcessInfo_v1_t, pid)
 FIELD(nvml::ProcessInfoV1, used_gpu_memory, nvmlProcessInfo_v1_t, usedGpuMemory)
@@ -143,6 +145,7 @@ requires(sizeof...(OurTypes) == sizeof...(TheirTypes)) inline constexpr bool kSa
 #define CHECK_CUDA(member, symbol, parameters) \
   static_assert(kSameFunction<decltype(cuda::Functions::member), decltype(&cu##member)>, symbol);
 MUSTER_CUDA_FUNCTIONS(CHECK_CUDA)
+MUSTER_CUDA_LATER_FUNCTIONS(CHECK_CUDA)
 
 namespace real_cublas {
 using Create = decltype(&cublasCreate_v2);
@@ -293,6 +296,11 @@ SAME(cuda::kL2CacheBytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)
 SAME(cuda::kComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 SAME(cuda::kComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
 SAME(cuda::kMaxSharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+SAME(cuda::kTensorMapBytes, CU_TENSOR_MAP_DATA_TYPE_UINT8)
+SAME(cuda::kTensorMapNoInterleave, CU_TENSOR_MAP_INTERLEAVE_NONE)
+SAME(cuda::kTensorMapSwizzle128, CU_TENSOR_MAP_SWIZZLE_128B)
+SAME(cuda::kTensorMapPromote256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
+SAME(cuda::kTensorMapFillZeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
 SAME(cuda::kFunctionMaxDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 SAME(cuda::kStreamNonBlocking, CU_STREAM_NON_BLOCKING)
 SAME(cuda::kHostAllocPortable, CU_MEMHOSTALLOC_PORTABLE)

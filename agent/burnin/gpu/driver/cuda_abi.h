@@ -1,5 +1,5 @@
 // The part of the CUDA driver's binary interface that is used here: types and numbers of its API
-// reference. Every driver since CUDA 9 has these functions.
+// reference. Every driver since CUDA 9 has the functions of MUSTER_CUDA_FUNCTIONS.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +73,11 @@ inline constexpr int kFunctionMaxDynamicSharedBytes = 8;  // CUfunction_attribut
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kHostAllocPortable = 1;
 
+// CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion and
+// CUtensorMapFloatOOBfill.
+inline constexpr int kTensorMapBytes = 0, kTensorMapNoInterleave = 0, kTensorMapSwizzle128 = 3;
+inline constexpr int kTensorMapPromote256 = 3, kTensorMapFillZeros = 0;
+
 // CUjit_option.
 enum JitOption : int {
   kJitInfoLog = 3,
@@ -132,9 +137,16 @@ enum JitOption : int {
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
      void**, void**))
 
+// Functions that came later; nullptr with a driver that lacks them.
+#define MUSTER_CUDA_LATER_FUNCTIONS(X)                                               \
+  X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                  \
+    (void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const unsigned*, \
+     const unsigned*, int, int, int, int))
+
 struct Functions {
 #define MUSTER_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   MUSTER_CUDA_FUNCTIONS(MUSTER_CUDA_MEMBER)
+  MUSTER_CUDA_LATER_FUNCTIONS(MUSTER_CUDA_MEMBER)
 #undef MUSTER_CUDA_MEMBER
 };
 

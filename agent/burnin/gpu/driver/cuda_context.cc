@@ -11,6 +11,8 @@ namespace muster::burnin {
 namespace {
 
 constexpr size_t kJitLogBytes = 8192;
+// The width that the 128-byte swizzle is named after.
+constexpr unsigned kBoxBytes = 128;
 
 }  // namespace
 
@@ -84,6 +86,22 @@ absl::StatusOr<CudaEvent> CudaContext::CreateEvent() const {
   cuda::Event event = nullptr;
   MUSTER_CUDA_CALL(EventCreate, &event, 0);
   return CudaEvent(this, event);
+}
+
+absl::StatusOr<kernels::TensorMap> CudaContext::MapMatrix(cuda::DevicePointer matrix,
+                                                          uint64_t row_bytes, uint64_t rows,
+                                                          unsigned box_rows) const {
+  if (driver_.functions().TensorMapEncodeTiled == nullptr)
+    return absl::UnimplementedError("the driver has no cuTensorMapEncodeTiled");
+  kernels::TensorMap map = {};
+  const uint64_t sizes[] = {row_bytes, rows};
+  const unsigned box[] = {kBoxBytes, box_rows};
+  const unsigned steps[] = {1, 1};
+  MUSTER_CUDA_CALL(TensorMapEncodeTiled, &map, cuda::kTensorMapBytes, 2,
+                   reinterpret_cast<void*>(matrix), sizes, &row_bytes, box, steps,
+                   cuda::kTensorMapNoInterleave, cuda::kTensorMapSwizzle128,
+                   cuda::kTensorMapPromote256, cuda::kTensorMapFillZeros);
+  return map;
 }
 
 absl::Status CudaContext::CopyToDevice(cuda::DevicePointer to, const void* from, size_t bytes,

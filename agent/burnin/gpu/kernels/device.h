@@ -9,6 +9,8 @@
 #ifdef __CUDA__
 
 #define MUSTER_DEVICE inline __attribute__((device, always_inline))
+// The same, but called: for what happens rarely, so that it takes no registers from the rest.
+#define MUSTER_RARE __attribute__((device, noinline)) static
 #define MUSTER_SHARED __attribute__((shared))
 #define MUSTER_UNROLL _Pragma("unroll")
 // A kernel of at most `threads` threads per block: the compiler may give each thread as many

@@ -26,9 +26,12 @@ class KernelLauncher {
   // file.
   template <typename... Arguments>
   absl::Status Launch(absl::string_view module, absl::string_view kernel, const LaunchShape& shape,
-                      cuda::Stream stream, Arguments... arguments) {
+                      cuda::Stream stream, const Arguments&... arguments) {
     ASSIGN_OR_RETURN(const cuda::Function function, Find(module, kernel));
-    void* pointers[] = {&arguments...};
+    if (shape.shared_bytes > kFreeSharedBytes)
+      RETURN_IF_ERROR(context_.AllowSharedMemory(function, shape.shared_bytes));
+    // The driver only reads them.
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     return context_.Launch(function, shape, pointers, stream);
   }
   // For kernels that walk over memory: as many threads as keep the GPU busy.
@@ -41,6 +44,9 @@ class KernelLauncher {
   }
 
  private:
+  // Every kernel may have so much.
+  static constexpr unsigned kFreeSharedBytes = 48 << 10;
+
   absl::StatusOr<cuda::Function> Find(absl::string_view module, absl::string_view kernel);
   absl::StatusOr<unsigned> WalkingBlocks();
 

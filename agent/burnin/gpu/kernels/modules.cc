@@ -3,12 +3,13 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/gpu/kernels/wgmma_shape.h"
 
 namespace muster::burnin {
 
 // Made from the .cu files: see CMakeLists.txt.
 extern const char kPtx_fill[], kPtx_verify[], kPtx_memory[], kPtx_gemm_fma[], kPtx_gemm_dp4a[],
-    kPtx_gemm_sm70[], kPtx_gemm_sm75[], kPtx_gemm_sm80[], kPtx_gemm_sm89[];
+    kPtx_gemm_sm70[], kPtx_gemm_sm75[], kPtx_gemm_sm80[], kPtx_gemm_sm89[], kPtx_gemm_sm90a[];
 
 namespace {
 
@@ -19,7 +20,7 @@ constexpr PtxModule kModules[] = {
     {"memory", 60, 60, kPtx_memory},       {"gemm_fma", 60, 60, kPtx_gemm_fma},
     {"gemm_dp4a", 61, 60, kPtx_gemm_dp4a}, {"gemm_sm70", 70, 64, kPtx_gemm_sm70},
     {"gemm_sm75", 75, 65, kPtx_gemm_sm75}, {"gemm_sm80", 80, 70, kPtx_gemm_sm80},
-    {"gemm_sm89", 89, 84, kPtx_gemm_sm89},
+    {"gemm_sm89", 89, 84, kPtx_gemm_sm89}, {"gemm_sm90a", 90, 80, kPtx_gemm_sm90a, true},
 };
 
 // PTX ISA → the CUDA version whose drivers first supported it ("PTX ISA", release notes).
@@ -28,25 +29,67 @@ struct DriverRow {
   int driver;
 };
 constexpr DriverRow kDrivers[] = {
-    {60, 9000}, {64, 10010}, {65, 10020}, {70, 11000}, {84, 12040},
+    {60, 9000}, {64, 10010}, {65, 10020}, {70, 11000}, {80, 12000}, {84, 12040},
 };
+
+constexpr GemmKernel OnHopper(Element type, absl::string_view name) {
+  return {.type = type,
+          .name = name,
+          .module = "gemm_sm90a",
+          .rows = kernels::kWgmmaRows,
+          .columns = kernels::kWgmmaColumns,
+          .threads = kernels::kWgmmaThreads,
+          .tensor = true,
+          .shared_bytes = kernels::kWgmmaSharedBytes};
+}
+
+constexpr GemmKernel OnTensorCores(Element type, absl::string_view name, absl::string_view module) {
+  return {.type = type,
+          .name = name,
+          .module = module,
+          .rows = 128,
+          .columns = 128,
+          .threads = 128,
+          .tensor = true};
+}
+
+constexpr GemmKernel WithoutThem(Element type, absl::string_view name, absl::string_view module,
+                                 int tile) {
+  return {.type = type,
+          .name = name,
+          .module = module,
+          .rows = tile,
+          .columns = tile,
+          .threads = 256,
+          .tensor = false};
+}
+
+// The assembler turns the instruction into conversions to FP16 and FP16 products (F2FP, HMMA) for
+// 9.0, and into the FP8 units' own (QMMA) for 8.9.
+constexpr GemmKernel ButNotOnHopper(GemmKernel kernel) {
+  kernel.emulated_on = 90;
+  return kernel;
+}
 
 // For each type the best first. A later GPU runs an earlier kernel too, so this order decides; but
 // Volta's instruction is slow on its successors, whose kernels come before it.
 constexpr GemmKernel kKernels[] = {
-    {Element::kF32, "gemm_f32", "gemm_fma", 128, 256, false},
-    {Element::kF64, "gemm_f64", "gemm_fma", 64, 256, false},
-    {Element::kF16, "gemm_f16_sm80", "gemm_sm80", 128, 128, true},
-    {Element::kF16, "gemm_f16_sm75", "gemm_sm75", 128, 128, true},
-    {Element::kF16, "gemm_f16_sm70", "gemm_sm70", 128, 128, true},
-    {Element::kBf16, "gemm_bf16_sm80", "gemm_sm80", 128, 128, true},
-    {Element::kTf32, "gemm_tf32_sm80", "gemm_sm80", 128, 128, true},
-    // The assembler turns the instruction into conversions to FP16 and FP16 products (F2FP, HMMA)
-    // for 9.0, and into the FP8 units' own (QMMA) for 8.9.
-    {Element::kE4m3, "gemm_e4m3_sm89", "gemm_sm89", 128, 128, true, 90},
-    {Element::kS8, "gemm_s8_sm80", "gemm_sm80", 128, 128, true},
-    {Element::kS8, "gemm_s8_sm75", "gemm_sm75", 128, 128, true},
-    {Element::kS8, "gemm_s8_dp4a", "gemm_dp4a", 128, 256, false},
+    WithoutThem(Element::kF32, "gemm_f32", "gemm_fma", 128),
+    WithoutThem(Element::kF64, "gemm_f64", "gemm_fma", 64),
+    OnHopper(Element::kF16, "gemm_f16_sm90a"),
+    OnTensorCores(Element::kF16, "gemm_f16_sm80", "gemm_sm80"),
+    OnTensorCores(Element::kF16, "gemm_f16_sm75", "gemm_sm75"),
+    OnTensorCores(Element::kF16, "gemm_f16_sm70", "gemm_sm70"),
+    OnHopper(Element::kBf16, "gemm_bf16_sm90a"),
+    OnTensorCores(Element::kBf16, "gemm_bf16_sm80", "gemm_sm80"),
+    OnHopper(Element::kTf32, "gemm_tf32_sm90a"),
+    OnTensorCores(Element::kTf32, "gemm_tf32_sm80", "gemm_sm80"),
+    OnHopper(Element::kE4m3, "gemm_e4m3_sm90a"),
+    ButNotOnHopper(OnTensorCores(Element::kE4m3, "gemm_e4m3_sm89", "gemm_sm89")),
+    OnHopper(Element::kS8, "gemm_s8_sm90a"),
+    OnTensorCores(Element::kS8, "gemm_s8_sm80", "gemm_sm80"),
+    OnTensorCores(Element::kS8, "gemm_s8_sm75", "gemm_sm75"),
+    WithoutThem(Element::kS8, "gemm_s8_dp4a", "gemm_dp4a", 128),
 };
 
 struct NameRow {
@@ -87,23 +130,15 @@ const PtxModule& FindPtxModule(absl::string_view name) {
 
 absl::StatusOr<const GemmKernel*> ChooseGemmKernel(Element type, int capability, int driver) {
   int needs_driver = 0, needs_capability = 0;
-  bool emulated = false;
   for (const GemmKernel& kernel : kKernels) {
     if (kernel.type != type) continue;
     const PtxModule& module = FindPtxModule(kernel.module);
     needs_capability = module.capability;
-    if (module.capability > capability) continue;
-    if (kernel.emulated_on == capability) {
-      emulated = true;
-      continue;
-    }
+    if (module.exact ? module.capability != capability : module.capability > capability) continue;
+    if (kernel.emulated_on == capability) continue;
     if (module.min_driver() <= driver) return &kernel;
     needs_driver = module.min_driver();
   }
-  if (emulated)
-    return absl::UnimplementedError(absl::StrCat("Muster's kernel for ", ElementName(type),
-                                                 " would run on the FP16 units of ",
-                                                 "compute capability ", Capability(capability)));
   if (needs_driver != 0)
     return absl::UnimplementedError(absl::StrCat(ElementName(type), " needs a driver for CUDA ",
                                                  CudaVersion(needs_driver), "; this one supports ",

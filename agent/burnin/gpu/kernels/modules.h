@@ -17,6 +17,8 @@ struct PtxModule {
   int capability;          // 80: for GPUs of compute capability 8.0 and later
   int ptx_version;         // 70: PTX ISA 7.0
   const char* text;
+  // For GPUs of this compute capability alone: "sm_90a".
+  bool exact = false;
 
   // The CUDA version, in the form of cuDriverGetVersion(), that a driver must support to compile
   // it.
@@ -27,14 +29,18 @@ absl::Span<const PtxModule> PtxModules();
 // REQUIRES: the name is in the table.
 const PtxModule& FindPtxModule(absl::string_view name);
 
-// A kernel that computes C = A · Bᵀ; its parameters are A, B, C, columns and depth.
+// A kernel that computes C = A · Bᵀ; its parameters are A, B, C, columns and depth. The grid has a
+// block for each tile, or, of a kernel with shared memory of its own, a block for each
+// multiprocessor, which computes tile after tile; A and B are then TensorMaps, whose boxes have
+// `rows` and `columns` rows, and C is square.
 struct GemmKernel {
   kernels::Element type;
   absl::string_view name;    // of the entry point: "gemm_f16_sm80"
   absl::string_view module;  // PtxModule::name
-  int tile;                  // rows and columns of C that a block computes
+  int rows, columns;         // of C that a block computes at a time
   int threads;               // per block
   bool tensor;               // on tensor cores
+  int shared_bytes = 0;      // that the launch asks for
   // A compute capability that runs it without the units for `type`, so that it would measure
   // others; 0: none.
   int emulated_on = 0;
@@ -42,8 +48,7 @@ struct GemmKernel {
 
 absl::Span<const GemmKernel> GemmKernels();
 // The fastest kernel that multiplies `type` and runs on the GPU with this driver. Unimplemented:
-// the GPU cannot multiply this type, only with a later driver, or only by units for another type;
-// the message says which.
+// the GPU cannot multiply this type, or only with a later driver; the message says which.
 absl::StatusOr<const GemmKernel*> ChooseGemmKernel(kernels::Element type, int capability,
                                                    int driver);
 

@@ -1,14 +1,16 @@
-// Defines agent/burnin/gpu/kernels/device.h, dot4.h, mma.h and async_copy.h for the host. Included
-// before a kernel, since their own definitions are only for clang's CUDA.
+// Defines agent/burnin/gpu/kernels/device.h, dot4.h, mma.h, async_copy.h, hopper.h and wgmma.h for
+// the host. Included before a kernel, since their own definitions are only for clang's CUDA.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
 #include "tests/fakes/nvidia/host/grid.h"
+#include "tests/fakes/nvidia/host/hopper.h"
 #include "tests/fakes/nvidia/host/mma.h"
 
 #define MUSTER_DEVICE inline
+#define MUSTER_RARE inline
 #define MUSTER_SHARED thread_local
 #define MUSTER_UNROLL
 #define MUSTER_KERNEL(threads) static void

@@ -26,6 +26,7 @@ namespace {
 
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr unsigned kWarp = 32;
+constexpr char kUnwritten = '\x7f';
 constexpr size_t kExchangeBytes = 64;  // per thread, at most
 
 [[noreturn]] void Die(const char* why) {
@@ -33,13 +34,14 @@ constexpr size_t kExchangeBytes = 64;  // per thread, at most
   std::abort();
 }
 
-enum class State { kReady, kAtBlock, kAtWarp, kDone };
+enum class State { kReady, kAtBlock, kAtWarp, kWaiting, kDone };
 
 // A thread of a block with barriers: a stack of its own, and where it stopped.
 struct Fiber {
   State state = State::kReady;
   bool started = false;
   unsigned exchanges = 0;
+  const std::function<bool()>* ready = nullptr;  // what ends kWaiting
   jmp_buf stopped;
   ucontext_t start;
 #ifdef MUSTER_FIBERS_OF_TSAN
@@ -58,6 +60,7 @@ class Block {
 
   void Run(const std::function<void()>& thread);
   void Stop(State state);
+  void WaitUntil(const std::function<bool()>& ready);
   void* Exchange();
 
  private:
@@ -80,6 +83,7 @@ class Block {
 
 thread_local Block* current_block = nullptr;
 thread_local Place here;
+thread_local std::vector<char> shared_memory;
 
 void Block::Enter() {
   Block& block = *current_block;
@@ -116,6 +120,12 @@ void Block::Stop(State state) {
   _longjmp(scheduler_, 1);
 }
 
+void Block::WaitUntil(const std::function<bool()>& ready) {
+  if (ready()) return;
+  fibers_[running_].ready = &ready;
+  Stop(State::kWaiting);
+}
+
 void* Block::Exchange() {
   const unsigned area = fibers_[running_].exchanges++ % 2;
   const unsigned first = running_ / kWarp * kWarp;
@@ -139,7 +149,9 @@ bool Block::RunWarp(unsigned first, unsigned end) {
   for (;;) {
     bool now = false;
     for (unsigned i = first; i < end; ++i) {
-      if (fibers_[i].state != State::kReady) continue;
+      Fiber& fiber = fibers_[i];
+      if (fiber.state == State::kWaiting && (*fiber.ready)()) fiber.state = State::kReady;
+      if (fiber.state != State::kReady) continue;
       Resume(i);
       now = true;
     }
@@ -184,6 +196,12 @@ void Block::Run(const std::function<void()>& thread) {
 const Place& Here() { return here; }
 void WaitForBlock() { current_block->Stop(State::kAtBlock); }
 void WaitForWarp() { current_block->Stop(State::kAtWarp); }
+void WaitUntil(const std::function<bool()>& ready) { current_block->WaitUntil(ready); }
+
+void* SharedBytes(size_t offset, size_t bytes) {
+  if (offset + bytes > shared_memory.size()) Die("shared memory that the launch did not ask for");
+  return &shared_memory[offset];
+}
 
 void* WarpExchange(size_t bytes_per_thread) {
   if (bytes_per_thread > kExchangeBytes) Die("a warp exchanges more than there is room for");
@@ -198,6 +216,7 @@ void RunGrid(const Launch& launch, bool barriers, const std::function<void()>& t
   for (here.block_y = 0; here.block_y < launch.grid.y; ++here.block_y) {
     for (here.block_x = 0; here.block_x < launch.grid.x; ++here.block_x) {
       if (block != nullptr) {
+        shared_memory.assign(launch.shared_bytes, kUnwritten);
         block->Run(thread);
         continue;
       }

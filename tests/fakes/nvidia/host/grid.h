@@ -25,6 +25,12 @@ const Place& Here();
 void WaitForBlock();
 void WaitForWarp();
 
+// This thread continues when `ready` is true, which other threads of the block bring about.
+void WaitUntil(const std::function<bool()>& ready);
+
+// The shared memory that the launch asked for: `bytes` of it at `offset`. Aborts outside of it.
+void* SharedBytes(size_t offset, size_t bytes);
+
 // Memory that the threads of a warp share, for instructions that exchange registers. A thread that
 // has written its part waits for the warp and then reads the others' parts. Calls alternate between
 // two areas, so that nobody overwrites data that a slower thread is still reading.

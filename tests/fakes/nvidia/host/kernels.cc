@@ -14,6 +14,7 @@
 #include "agent/burnin/gpu/kernels/gemm_sm75.cu"
 #include "agent/burnin/gpu/kernels/gemm_sm80.cu"
 #include "agent/burnin/gpu/kernels/gemm_sm89.cu"
+#include "agent/burnin/gpu/kernels/gemm_sm90a.cu"
 #include "agent/burnin/gpu/kernels/memory.cu"
 #include "agent/burnin/gpu/kernels/verify.cu"
 
@@ -55,6 +56,9 @@ constexpr Row kKernels[] = {
     MUSTER_HOST_KERNEL(gemm_s8_sm75, true),     MUSTER_HOST_KERNEL(gemm_f16_sm80, true),
     MUSTER_HOST_KERNEL(gemm_bf16_sm80, true),   MUSTER_HOST_KERNEL(gemm_tf32_sm80, true),
     MUSTER_HOST_KERNEL(gemm_s8_sm80, true),     MUSTER_HOST_KERNEL(gemm_e4m3_sm89, true),
+    MUSTER_HOST_KERNEL(gemm_f16_sm90a, true),   MUSTER_HOST_KERNEL(gemm_bf16_sm90a, true),
+    MUSTER_HOST_KERNEL(gemm_tf32_sm90a, true),  MUSTER_HOST_KERNEL(gemm_e4m3_sm90a, true),
+    MUSTER_HOST_KERNEL(gemm_s8_sm90a, true),
 };
 
 #undef MUSTER_HOST_KERNEL

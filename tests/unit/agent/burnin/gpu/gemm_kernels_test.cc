@@ -5,6 +5,7 @@
 
 #include "agent/burnin/gpu/kernels/modules.h"
 #include "agent/burnin/gpu/number.h"
+#include "tests/fakes/nvidia/host/tensor_map.h"
 #include "tests/unit/agent/burnin/gpu/kernel_on_host.h"
 
 namespace muster::burnin {
@@ -12,7 +13,8 @@ namespace {
 
 using kernels::Element;
 
-constexpr int kRows = 128, kColumns = 256, kDepth = 128;
+// C is square for the kernels that take maps of A and B, of which the others read the first rows.
+constexpr int kRows = 128, kColumns = 384, kDepth = 128;
 
 std::vector<uint64_t> Matrix(Element type, int elements, uint64_t seed) {
   const uint64_t words = uint64_t(elements) * kernels::BytesOf(type) / 8;
@@ -30,6 +32,22 @@ double At(Element type, const std::vector<uint64_t>& matrix, int index) {
   return ValueOf(type, bits);
 }
 
+// As CudaContext::MapMatrix() has the driver make it.
+kernels::TensorMap MapOf(const std::vector<uint64_t>& matrix, Element type, int rows,
+                         int box_rows) {
+  const uint64_t row_bytes = uint64_t{kDepth} * kernels::BytesOf(type);
+  const fake_nvidia::FakeTensorMap fake = {fake_nvidia::FakeTensorMap::kMark,
+                                           reinterpret_cast<uint64_t>(matrix.data()),
+                                           row_bytes,
+                                           static_cast<uint64_t>(rows),
+                                           row_bytes,
+                                           128,
+                                           static_cast<uint32_t>(box_rows)};
+  kernels::TensorMap map = {};
+  std::memcpy(&map, &fake, sizeof(fake));
+  return map;
+}
+
 // How far a sum of kDepth products of up to 1 may be off: exact for integers.
 double Tolerance(Element type) {
   if (type == Element::kS8) return 0;
@@ -38,12 +56,26 @@ double Tolerance(Element type) {
 
 class GemmKernelTest : public ::testing::TestWithParam<GemmKernel> {
  protected:
+  // Rows of A and of C.
+  int rows() const { return TakesMaps() ? kColumns : kRows; }
+  bool TakesMaps() const { return GetParam().shared_bytes > 0; }
   std::vector<char> Product(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
     const GemmKernel& kernel = GetParam();
-    std::vector<char> c(size_t{kRows} * kColumns * sum_bytes(), '\x7f');
-    const unsigned tile = kernel.tile;
-    RunKernel(std::string(kernel.name).c_str(), {kColumns / tile, kRows / tile, 1}, kernel.threads,
-              a.data(), b.data(), c.data(), uint64_t{kColumns}, uint64_t{kDepth});
+    const std::string name(kernel.name);
+    std::vector<char> c(size_t(rows()) * kColumns * sum_bytes(), '\x7f');
+    fake_nvidia::Launch launch = {.block = {static_cast<unsigned>(kernel.threads), 1, 1},
+                                  .shared_bytes = static_cast<size_t>(kernel.shared_bytes)};
+    if (TakesMaps()) {
+      launch.grid = {4, 1, 1};  // six tiles, of which the right ones stand out
+      LaunchKernel(name.c_str(), launch, MapOf(a, kernel.type, rows(), kernel.rows),
+                   MapOf(b, kernel.type, kColumns, kernel.columns), c.data(), uint64_t{kColumns},
+                   uint64_t{kDepth});
+    } else {
+      launch.grid = {static_cast<unsigned>(kColumns / kernel.columns),
+                     static_cast<unsigned>(rows() / kernel.rows), 1};
+      LaunchKernel(name.c_str(), launch, a.data(), b.data(), c.data(), uint64_t{kColumns},
+                   uint64_t{kDepth});
+    }
     return c;
   }
   size_t sum_bytes() const { return GetParam().type == Element::kF64 ? 8 : 4; }
@@ -62,11 +94,11 @@ class GemmKernelTest : public ::testing::TestWithParam<GemmKernel> {
 
 TEST_P(GemmKernelTest, MultipliesAsThePlainWayDoes) {
   const Element type = GetParam().type;
-  const auto a = Matrix(type, kRows * kDepth, 1), b = Matrix(type, kColumns * kDepth, 2);
+  const auto a = Matrix(type, rows() * kDepth, 1), b = Matrix(type, kColumns * kDepth, 2);
   const std::vector<char> c = Product(a, b);
   int wrong = 0;
   double largest = 0;
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < rows(); ++row) {
     for (int column = 0; column < kColumns; ++column) {
       double sum = 0;
       for (int k = 0; k < kDepth; ++k)
@@ -83,7 +115,7 @@ TEST_P(GemmKernelTest, MultipliesAsThePlainWayDoes) {
 
 TEST_P(GemmKernelTest, GivesTheSameBitsEveryTime) {
   const Element type = GetParam().type;
-  const auto a = Matrix(type, kRows * kDepth, 7), b = Matrix(type, kColumns * kDepth, 8);
+  const auto a = Matrix(type, rows() * kDepth, 7), b = Matrix(type, kColumns * kDepth, 8);
   EXPECT_EQ(Product(a, b), Product(a, b));
 }
 

@@ -8,11 +8,17 @@
 namespace muster::burnin {
 
 template <typename... Arguments>
-void RunKernel(const char* name, fake_nvidia::Dim3 grid, unsigned threads, Arguments... arguments) {
+void LaunchKernel(const char* name, const fake_nvidia::Launch& launch,
+                  const Arguments&... arguments) {
   const fake_nvidia::HostKernel kernel = fake_nvidia::FindHostKernel(name);
   ASSERT_NE(kernel, nullptr) << name;
-  void* pointers[] = {&arguments...};
-  kernel({.grid = grid, .block = {threads, 1, 1}}, pointers);
+  void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+  kernel(launch, pointers);
+}
+
+template <typename... Arguments>
+void RunKernel(const char* name, fake_nvidia::Dim3 grid, unsigned threads, Arguments... arguments) {
+  LaunchKernel(name, {.grid = grid, .block = {threads, 1, 1}}, arguments...);
 }
 
 }  // namespace muster::burnin

@@ -22,11 +22,12 @@ class VerifyTest : public ::testing::Test {
           kernels::ElementBits(kWide ? kernels::Element::kF64 : kernels::Element::kF32, 1, i);
     read_ = golden_;
   }
+  // `read_` has one result or more, one behind the other.
   kernels::Report Compare() {
     kernels::Report report = {};
     RunKernel(kWide ? "compare_words64" : "compare_words32", {3, 1, 1}, 64, read_.data(),
-              golden_.data(), uint64_t{kVerifiedWords}, kWide ? kF64Exponent : kF32Exponent,
-              &report);
+              uint64_t{read_.size() / kVerifiedWords}, golden_.data(), uint64_t{kVerifiedWords},
+              kWide ? kF64Exponent : kF32Exponent, &report);
     return report;
   }
   uint64_t Digest() {
@@ -60,6 +61,23 @@ TYPED_TEST(VerifyTest, FindsEachOfAThousandFlippedBits) {
     EXPECT_EQ(report.first[0].read, this->read_[place]);
     EXPECT_NE(this->Digest(), clean);
     this->read_[place] = this->golden_[place];
+  }
+}
+
+TYPED_TEST(VerifyTest, FindsEachOfAThousandFlippedBitsAmongManyResults) {
+  constexpr size_t kResults = 7;  // some are read together, some alone
+  for (size_t i = 1; i < kResults; ++i)
+    this->read_.insert(this->read_.end(), this->golden_.begin(), this->golden_.end());
+  std::mt19937_64 random(20261126);
+  for (int i = 0; i < 1000; ++i) {
+    const size_t place = random() % this->read_.size();
+    const TypeParam bit = TypeParam{1} << random() % (8 * sizeof(TypeParam));
+    this->read_[place] ^= bit;
+    const kernels::Report report = this->Compare();
+    ASSERT_EQ(report.mismatches, 1) << place;
+    EXPECT_EQ(report.first[0].place, place);
+    EXPECT_EQ(report.first[0].expected ^ report.first[0].read, bit);
+    this->read_[place] ^= bit;
   }
 }
 

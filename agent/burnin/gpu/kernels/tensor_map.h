@@ -1,0 +1,13 @@
+// A matrix as the copy engine of Hopper knows it.
+#pragma once
+
+#include <stdint.h>
+
+namespace muster::kernels {
+
+// CUtensorMap: filled by cuTensorMapEncodeTiled() and passed to a kernel by value.
+struct alignas(64) TensorMap {
+  uint64_t words[16];
+};
+
+}  // namespace muster::kernels
