@@ -2,7 +2,8 @@
 """Measures Muster and prints each figure beside its target.
 
 Usage: bench.py [--idle-minutes N] [--swarm-nodes N]… [--ci] [PART]…
-   PART: peers, apt, agent, site, compile, validation, rollout, swarm, nic or build (none: all but build)
+   PART: peers, apt, agent, site, compile, validation, rollout, swarm, nic, gpu or build (none: all but
+   gpu, which needs one, and build)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
 import argparse
@@ -26,12 +27,12 @@ from lab import ROOT, Failed, Lab, run
 PROGRAMS = ROOT / "build/release/bench"
 # The part that a program belongs to; the others are the swarm's.
 PART_OF = {"playbook_compile_bench": "compile", "validation_bench": "validation",
-           "rollout_bench": "rollout"}
-PROGRAM_PARTS = ("compile", "validation", "rollout", "swarm")
+           "rollout_bench": "rollout", "gpu_flips_bench": "gpu"}
+PROGRAM_PARTS = ("compile", "validation", "rollout", "swarm", "gpu")
 LAB_PARTS = ("peers", "apt", "agent", "site")
 # Measured when nothing else is said.
-USUAL_PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic")
-PARTS = (*USUAL_PARTS, "build")
+USUAL_PARTS = (*LAB_PARTS, "compile", "validation", "rollout", "swarm", "nic")
+PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic", "build")
 ROOT_PARTS = (*LAB_PARTS, "nic", "build")
 PROGRAM_SECONDS = 600
 
@@ -116,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
     parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, site, compile, "
-                        "validation, rollout, swarm, nic or build; none: all but build")
+                        "validation, rollout, swarm, nic, gpu or build; none: all but the last two")
     parser.add_argument("--ci", action="store_true", help="with build: all tests, too")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
                         help="how long the idle agent is watched (default 10)")

@@ -4,6 +4,8 @@
 Every structure, number and signature that agent/burnin/gpu declares is compared with NVIDIA's headers,
 every symbol is looked up in drivers of several ages, and every kernel is assembled for every generation
 of GPUs: a mismatch, a symbol that is not where the table says, or a register that spills is an error.
+On a machine without a GPU the checks of muster-burnin run with the libraries of each driver, too, and must
+be unknown, with the reason.
 
 Headers, libraries and the assembler are packages of Debian (non-free). They are unpacked into
 build/gpu_abi and never installed; an apt configuration of its own, made from the machine's sources of
@@ -36,6 +38,7 @@ PACKAGES = [
     ("libnccl-dev", NEWER, ["./usr/include/"]),
     ("libnccl2", NEWER, ["./usr/lib/"]),
     ("libcublas12", NEWER, ["./usr/lib/"]),
+    ("libcublaslt12", NEWER, ["./usr/lib/"]),
     ("libnvidia-tesla-470-ml1", OLDER, ["./usr/lib/"]),
     ("libnvidia-tesla-470-cuda1", OLDER, ["./usr/lib/"]),
     ("libnvidia-tesla-ml1", OLDER, ["./usr/lib/"]),
@@ -50,6 +53,7 @@ ABI_HEADERS = {
     "nvml": "agent/burnin/gpu/driver/nvml_abi.h",
     "cuda": "agent/burnin/gpu/driver/cuda_abi.h",
     "cublas": "agent/burnin/gpu/gemm/cublas_abi.h",
+    "cublas_lt": "agent/burnin/gpu/gemm/cublas_lt_abi.h",
     "nccl": "agent/burnin/gpu/collective/nccl_abi.h",
 }
 COMPARE = "tools/gpu_abi/compare.cc"
@@ -59,6 +63,7 @@ COMPARE = "tools/gpu_abi/compare.cc"
 SINCE = {
     "nvmlDeviceGetComputeRunningProcesses_v3": 510,
     "nvmlDeviceGetGraphicsRunningProcesses_v3": 510,
+    "nvmlDeviceGetMemoryInfo_v2": 510,
     "nvmlDeviceGetGpuFabricInfo": 525,
     "nvmlDeviceGetGpuMaxPcieLinkGeneration": 525,
     "nvmlDeviceGetCurrentClocksEventReasons": 535,
@@ -241,7 +246,8 @@ def symbols_in(path):
 def check_symbols(root, store, errors):
     counted = 0
     for library, pattern in [("nvml", r"libnvidia-ml\.so"), ("cuda", r"libcuda\.so"),
-                             ("cublas", r"libcublas\.so"), ("nccl", r"libnccl\.so")]:
+                             ("cublas", r"libcublas\.so"), ("cublas_lt", r"libcublasLt\.so"),
+                             ("nccl", r"libnccl\.so")]:
         there = libraries(store, pattern)
         if not there:
             errors.add(f"no library {pattern} in {store}")
@@ -313,6 +319,35 @@ def print_table(table):
     for kernel in sorted(table):
         print(f"| `{kernel}` | "
               + " | ".join(str(table[kernel].get(a, "")) for a in ARCHITECTURES) + " |")
+
+
+# Checks with real libraries and no GPU.
+
+GPU_CHECKS = ["gpu-inventory", "gpu-gemm", "gpu-memory", "gpu-copy", "gpu-collective"]
+NO_DRIVER_IN_KERNEL = "nvmlInit_v2: Driver Not Loaded (9)"
+
+
+def check_without_gpu(build, store, errors):
+    """How many checks ran; none where the kernel has NVIDIA's driver."""
+    worker = build / "bin/muster-burnin"
+    if pathlib.Path("/proc/driver/nvidia").exists() or not worker.exists():
+        return 0
+    counted = 0
+    cuda = {path.name.split(".so.")[1]: path for path, _ in libraries(store, r"libcuda\.so")}
+    for nvml, _ in libraries(store, r"libnvidia-ml\.so"):
+        version = nvml.name.split(".so.")[1]
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "libnvidia-ml.so.1").symlink_to(nvml)
+            if version in cuda:
+                pathlib.Path(folder, "libcuda.so.1").symlink_to(cuda[version])
+            for check in GPU_CHECKS:
+                counted += 1
+                done = run(worker, check, env={"LD_LIBRARY_PATH": folder}, timeout=60)
+                if done.returncode != 2 or f"{check}: unknown: " not in done.stdout \
+                        or NO_DRIVER_IN_KERNEL not in done.stdout:
+                    errors.add(f"{check} with the libraries of driver {version} and no GPU: exit "
+                               f"{done.returncode}: {done.stdout.strip()}")
+    return counted
 
 
 # That the comparison can fail.
@@ -404,13 +439,15 @@ def main():
         errors.add(f"{COMPARE}: {said}")
     looked_up = check_symbols(root, store, errors)
     table = check_kernels(build, store, errors)
+    without_gpu = check_without_gpu(build, store, errors)
     if options.table:
         print_table(table)
     print(f"{sum(len(functions_of(root, library)) for library in ABI_HEADERS)} functions, "
           f"{sum(len(constants_of(root, library)) for library in ABI_HEADERS)} numbers, "
           f"{sum(len(structs_of(root, library)) for library in ABI_HEADERS)} structures compared; "
           f"{looked_up} symbols looked up; "
-          f"{sum(len(row) for row in table.values())} kernels assembled")
+          f"{sum(len(row) for row in table.values())} kernels assembled; "
+          f"{without_gpu} checks run without a GPU")
     return 1 if errors.found else 0
 
 

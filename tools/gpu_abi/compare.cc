@@ -10,6 +10,7 @@
 struct __half;
 struct __nv_bfloat16;
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <library_types.h>
@@ -23,9 +24,11 @@ struct __nv_bfloat16;
 #include "agent/burnin/gpu/driver/cuda_abi.h"
 #include "agent/burnin/gpu/driver/nvml_abi.h"
 #include "agent/burnin/gpu/gemm/cublas_abi.h"
+#include "agent/burnin/gpu/gemm/cublas_lt_abi.h"
 #include "agent/burnin/gpu/kernels/tensor_map.h"
 
 namespace cublas = muster::burnin::cublas;
+namespace cublas_lt = muster::burnin::cublas_lt;
 namespace cuda = muster::burnin::cuda;
 namespace nccl = muster::burnin::nccl;
 namespace nvml = muster::burnin::nvml;
@@ -43,6 +46,13 @@ inline constexpr bool kSameStruct = false;
   static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field)); \
   static_assert(sizeof(ours::our_field) == sizeof(theirs::their_field));
 
+STRUCT(cublas_lt::Algorithm, cublasLtMatmulAlgo_t)
+FIELD(cublas_lt::Algorithm, data, cublasLtMatmulAlgo_t, data)
+STRUCT(cublas_lt::Heuristic, cublasLtMatmulHeuristicResult_t)
+FIELD(cublas_lt::Heuristic, algorithm, cublasLtMatmulHeuristicResult_t, algo)
+FIELD(cublas_lt::Heuristic, workspace_bytes, cublasLtMatmulHeuristicResult_t, workspaceSize)
+FIELD(cublas_lt::Heuristic, state, cublasLtMatmulHeuristicResult_t, state)
+FIELD(cublas_lt::Heuristic, waves, cublasLtMatmulHeuristicResult_t, wavesCount)
 STRUCT(nvml::PciInfo, nvmlPciInfo_t)
 FIELD(nvml::PciInfo, bus_id_legacy, nvmlPciInfo_t, busIdLegacy)
 FIELD(nvml::PciInfo, domain, nvmlPciInfo_t, domain)
@@ -55,10 +65,18 @@ STRUCT(nvml::Memory, nvmlMemory_t)
 FIELD(nvml::Memory, total, nvmlMemory_t, total)
 FIELD(nvml::Memory, free, nvmlMemory_t, free)
 FIELD(nvml::Memory, used, nvmlMemory_t, used)
+STRUCT(nvml::MemoryV2, nvmlMemory_v2_t)
+FIELD(nvml::MemoryV2, version, nvmlMemory_v2_t, version)
+FIELD(nvml::MemoryV2, total, nvmlMemory_v2_t, total)
+FIELD(nvml::MemoryV2, reserved, nvmlMemory_v2_t, reserved)
+FIELD(nvml::MemoryV2, free, nvmlMemory_v2_t, free)
+FIELD(nvml::MemoryV2, used, nvmlMemory_v2_t, used)
 STRUCT(nvml::Utilization, nvmlUtilization_t)
 FIELD(nvml::Utilization, gpu, nvmlUtilization_t, gpu)
 FIELD(nvml::Utilization, memory, nvmlUtilization_t, memory)
-STRUCT(muster::kernels::TensorMap, CUtensorMap)
+// Ours is aligned as in CUDA 13, which no older driver minds.
+static_assert(sizeof(muster::kernels::TensorMap) == sizeof(CUtensorMap) &&
+              alignof(muster::kernels::TensorMap) >= alignof(CUtensorMap));
 STRUCT(nvml::ProcessInfoV1, nvmlProcessInfo_v1_t)
 FIELD(nvml::ProcessInfoV1, pid, nvmlProcessInfo_v1_t, pid)
 FIELD(nvml::ProcessInfoV1, used_gpu_memory, nvmlProcessInfo_v1_t, usedGpuMemory)
@@ -163,6 +181,26 @@ using GemmEx =
   static_assert(kSameFunction<decltype(cublas::Functions::member), real_cublas::member>, symbol);
 MUSTER_CUBLAS_FUNCTIONS(CHECK_CUBLAS)
 
+namespace real_cublas_lt {
+using Create = decltype(&cublasLtCreate);
+using Destroy = decltype(&cublasLtDestroy);
+using GetProperty = decltype(&cublasLtGetProperty);
+using OperationCreate = decltype(&cublasLtMatmulDescCreate);
+using OperationDestroy = decltype(&cublasLtMatmulDescDestroy);
+using OperationSet = decltype(&cublasLtMatmulDescSetAttribute);
+using LayoutCreate = decltype(&cublasLtMatrixLayoutCreate);
+using LayoutDestroy = decltype(&cublasLtMatrixLayoutDestroy);
+using PreferenceCreate = decltype(&cublasLtMatmulPreferenceCreate);
+using PreferenceDestroy = decltype(&cublasLtMatmulPreferenceDestroy);
+using PreferenceSet = decltype(&cublasLtMatmulPreferenceSetAttribute);
+using FindAlgorithms = decltype(&cublasLtMatmulAlgoGetHeuristic);
+using Multiply = decltype(&cublasLtMatmul);
+}  // namespace real_cublas_lt
+#define CHECK_CUBLAS_LT(member, symbol, parameters)                                            \
+  static_assert(kSameFunction<decltype(cublas_lt::Functions::member), real_cublas_lt::member>, \
+                symbol);
+MUSTER_CUBLAS_LT_FUNCTIONS(CHECK_CUBLAS_LT)
+
 #define CHECK_NCCL(result, member, symbol, parameters) \
   static_assert(kSameFunction<decltype(nccl::Functions::member), decltype(&nccl##member)>, symbol);
 MUSTER_NCCL_FUNCTIONS(CHECK_NCCL)
@@ -187,6 +225,7 @@ SAME(nvml::kLibraryMismatch, NVML_ERROR_LIB_RM_VERSION_MISMATCH)
 SAME(nvml::kArgumentVersionMismatch, NVML_ERROR_ARGUMENT_VERSION_MISMATCH)
 SAME(nvml::kUnknown, NVML_ERROR_UNKNOWN)
 SAME(nvml::kFabricInfoVersion, nvmlGpuFabricInfo_v2)
+SAME(nvml::kMemoryVersion, nvmlMemory_v2)
 SAME(nvml::kFabricNotSupported, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED)
 SAME(nvml::kFabricNotStarted, NVML_GPU_FABRIC_STATE_NOT_STARTED)
 SAME(nvml::kFabricInProgress, NVML_GPU_FABRIC_STATE_IN_PROGRESS)
@@ -309,6 +348,13 @@ SAME(cuda::kJitInfoLogBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES)
 SAME(cuda::kJitErrorLog, CU_JIT_ERROR_LOG_BUFFER)
 SAME(cuda::kJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
 
+SAME(cublas_lt::kR8FE4M3, CUDA_R_8F_E4M3)
+SAME(cublas_lt::kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA)
+SAME(cublas_lt::kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB)
+SAME(cublas_lt::kMaxWorkspaceBytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+SAME(cublas_lt::kMajorVersion, MAJOR_VERSION)
+SAME(cublas_lt::kMinorVersion, MINOR_VERSION)
+SAME(cublas_lt::kPatchLevel, PATCH_LEVEL)
 SAME(cublas::kSuccess, CUBLAS_STATUS_SUCCESS)
 SAME(cublas::kNotInitialized, CUBLAS_STATUS_NOT_INITIALIZED)
 SAME(cublas::kAllocFailed, CUBLAS_STATUS_ALLOC_FAILED)

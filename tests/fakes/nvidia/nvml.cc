@@ -148,14 +148,37 @@ EXPORT int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
   return nvml::kSuccess;
 }
 
+// What the driver keeps for itself: as on an H100.
+static constexpr unsigned long long kReservedBytes = 480 << 20;
+
+static unsigned long long UsedByProcesses(const Gpu& gpu) {
+  unsigned long long used = 0;
+  for (const FakeProcess& process : gpu.processes) used += process.memory_bytes;
+  return used;
+}
+
+// Counts the driver's own part as used.
 EXPORT int nvmlDeviceGetMemoryInfo(void* device, nvml::Memory* memory) {
   return Ask("nvmlDeviceGetMemoryInfo", device, [&](const Gpu& gpu, const Activity&) {
-    unsigned long long used = 0;
-    for (const FakeProcess& process : gpu.processes) used += process.memory_bytes;
+    const unsigned long long used = UsedByProcesses(gpu) + kReservedBytes;
     *memory = {.total = gpu.memory_bytes, .free = gpu.memory_bytes - used, .used = used};
     return static_cast<int>(nvml::kSuccess);
   });
 }
+#ifndef MUSTER_FAKE_OLD_NVML
+EXPORT int nvmlDeviceGetMemoryInfo_v2(void* device, nvml::MemoryV2* memory) {
+  return Ask("nvmlDeviceGetMemoryInfo_v2", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (memory->version != nvml::kMemoryVersion) return nvml::kArgumentVersionMismatch;
+    const unsigned long long used = UsedByProcesses(gpu);
+    *memory = {.version = nvml::kMemoryVersion,
+               .total = gpu.memory_bytes,
+               .reserved = kReservedBytes,
+               .free = gpu.memory_bytes - kReservedBytes - used,
+               .used = used};
+    return nvml::kSuccess;
+  });
+}
+#endif
 
 EXPORT int nvmlDeviceGetUtilizationRates(void* device, nvml::Utilization* use) {
   return Ask("nvmlDeviceGetUtilizationRates", device, [&](const Gpu&, const Activity& now) {

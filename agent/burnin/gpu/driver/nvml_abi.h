@@ -41,6 +41,13 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
+// Of nvmlDeviceGetMemoryInfo_v2: unlike above, what the driver keeps for itself is not used.
+struct MemoryV2 {
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+};
+inline constexpr unsigned kMemoryVersion = sizeof(MemoryV2) | (2u << 24);
+
 struct Utilization {
   unsigned gpu, memory;  // percent
 };
@@ -192,6 +199,7 @@ enum ClockReason : unsigned long long {
   X(DeviceGetVbiosVersion, (Device, char*, unsigned))                            \
   X(DeviceGetPciInfo_v3, (Device, PciInfo*))                                     \
   X(DeviceGetMemoryInfo, (Device, Memory*))                                      \
+  X(DeviceGetMemoryInfo_v2, (Device, MemoryV2*))                                 \
   X(DeviceGetPersistenceMode, (Device, unsigned*))                               \
   X(DeviceGetUtilizationRates, (Device, Utilization*))                           \
   X(DeviceGetTemperature, (Device, int, unsigned*))                              \

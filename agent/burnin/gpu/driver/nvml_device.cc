@@ -96,6 +96,11 @@ absl::StatusOr<std::string> NvmlDevice::PciAddress() const {
 }
 
 absl::StatusOr<nvml::Memory> NvmlDevice::MemoryBytes() const {
+  nvml::MemoryV2 now = {.version = nvml::kMemoryVersion};
+  const absl::Status status = nvml_->Call<nvml::DeviceGetMemoryInfo_v2>(handle_, &now);
+  if (status.ok()) return nvml::Memory{.total = now.total, .free = now.free, .used = now.used};
+  if (!absl::IsUnimplemented(status)) return status;
+  // Before driver 510. It counts some hundred MiB as used that the driver keeps for itself.
   nvml::Memory memory = {};
   RETURN_IF_ERROR(nvml_->Call<nvml::DeviceGetMemoryInfo>(handle_, &memory));
   return memory;

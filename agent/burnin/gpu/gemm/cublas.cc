@@ -3,6 +3,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/gemm/cublas_abi.h"
+#include "agent/burnin/gpu/gemm/cublas_lt.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -19,7 +20,7 @@ struct TypeRow {
   bool tensor;     // from `tensor_from` on
   int tensor_from;
 };
-// Only cublasLt has fp8.
+// FP8 is cublasLt's.
 constexpr TypeRow kTypes[] = {
     {Element::kF32, cublas::kR32F, cublas::kR32F, cublas::kCompute32F, 60, false, 0},
     {Element::kF64, cublas::kR64F, cublas::kR64F, cublas::kCompute64F, 60, true, 80},
@@ -51,14 +52,6 @@ constexpr CodeRow kCodes[] = {
     {cublas::kNotSupported, absl::StatusCode::kUnimplemented},
 };
 
-absl::Status ToStatus(int code, absl::string_view function) {
-  if (code == 0) return absl::OkStatus();
-  absl::StatusCode status = absl::StatusCode::kInternal;
-  for (const CodeRow& row : kCodes)
-    if (row.code == code) status = row.status;
-  return absl::Status(status, absl::StrCat(function, ": cuBLAS status ", code));
-}
-
 class CublasEngine final : public GemmEngine {
  public:
   CublasEngine(const CudaContext& context, const cublas::Functions& functions, const TypeRow& row,
@@ -70,14 +63,14 @@ class CublasEngine final : public GemmEngine {
 
   absl::Status Create() {
     RETURN_IF_ERROR(context_.MakeCurrent());
-    RETURN_IF_ERROR(ToStatus(functions_.Create(&handle_), "cublasCreate"));
-    return ToStatus(functions_.GetVersion(handle_, &version_), "cublasGetVersion");
+    RETURN_IF_ERROR(CublasStatus(functions_.Create(&handle_), "cublasCreate"));
+    return CublasStatus(functions_.GetVersion(handle_, &version_), "cublasGetVersion");
   }
 
   absl::Status Multiply(cuda::DevicePointer a, cuda::DevicePointer b, cuda::DevicePointer c,
                         uint64_t size, cuda::Stream stream) override {
     RETURN_IF_ERROR(context_.MakeCurrent());
-    RETURN_IF_ERROR(ToStatus(functions_.SetStream(handle_, stream), "cublasSetStream"));
+    RETURN_IF_ERROR(CublasStatus(functions_.SetStream(handle_, stream), "cublasSetStream"));
     // Its matrices are in column-major order: its B · Aᵀ is our A · Bᵀ in row-major order.
     const int n = static_cast<int>(size);
     const auto pointer = [](cuda::DevicePointer address) {
@@ -87,7 +80,7 @@ class CublasEngine final : public GemmEngine {
                       : row_.compute == cublas::kCompute32I ? static_cast<const void*>(&kOne32I)
                                                             : static_cast<const void*>(&kOne32F);
     const void* zero = &kZero;
-    return ToStatus(
+    return CublasStatus(
         functions_.GemmEx(handle_, cublas::kTranspose, cublas::kNoTranspose, n, n, n, one,
                           pointer(b), row_.input, n, pointer(a), row_.input, n, zero, pointer(c),
                           row_.output, n, row_.compute, cublas::kDefaultAlgorithm),
@@ -116,6 +109,14 @@ class CublasEngine final : public GemmEngine {
 
 }  // namespace
 
+absl::Status CublasStatus(int code, absl::string_view function) {
+  if (code == 0) return absl::OkStatus();
+  absl::StatusCode status = absl::StatusCode::kInternal;
+  for (const CodeRow& row : kCodes)
+    if (row.code == code) status = row.status;
+  return absl::Status(status, absl::StrCat(function, ": cuBLAS status ", code));
+}
+
 absl::StatusOr<std::unique_ptr<Cublas>> Cublas::Load() {
   std::string errors;
   std::vector<DynamicLibrary> libraries;
@@ -136,9 +137,7 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> Cublas::MakeEngine(const CudaContext
   const TypeRow* row = nullptr;
   for (const TypeRow& candidate : kTypes)
     if (candidate.type == type) row = &candidate;
-  if (row == nullptr)
-    return absl::UnimplementedError(
-        absl::StrCat("cublasGemmEx does not support ", ElementName(type)));
+  if (row == nullptr) return MakeFp8LibraryEngine(context);
   ASSIGN_OR_RETURN(const int capability, context.driver().ComputeCapability(context.device()));
   if (capability < row->capability)
     return absl::UnimplementedError(

@@ -18,9 +18,9 @@ class Cublas {
   // NotFound: none of them exists.
   static absl::StatusOr<std::unique_ptr<Cublas>> Load();
 
-  // The context and this object must outlive it. Unimplemented: cublasGemmEx() cannot do `type`
-  // (fp8), or not on this GPU. FailedPrecondition: none of the libraries suits the driver. By the
-  // newest library that does.
+  // The context and this object must outlive it. Unimplemented: the library cannot do `type` on
+  // this GPU. FailedPrecondition: none of the libraries suits the driver. By the newest library
+  // that does; fp8 by cublasLt.
   absl::StatusOr<std::unique_ptr<GemmEngine>> MakeEngine(const CudaContext& context,
                                                          kernels::Element type) const;
 

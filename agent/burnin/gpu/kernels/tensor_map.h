@@ -5,8 +5,9 @@
 
 namespace muster::kernels {
 
-// CUtensorMap: filled by cuTensorMapEncodeTiled() and passed to a kernel by value.
-struct alignas(64) TensorMap {
+// CUtensorMap, aligned as CUDA 13 has it, twice as CUDA 12: filled by cuTensorMapEncodeTiled() and
+// passed to a kernel by value.
+struct alignas(128) TensorMap {
   uint64_t words[16];
 };
 

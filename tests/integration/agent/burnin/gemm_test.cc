@@ -274,14 +274,24 @@ TEST(GpuGemm, EveryGenerationMultipliesWhatItCan) {
   EXPECT_GT(run.Metric("products", "int8", UuidOf(0)), 0);
   EXPECT_TRUE(std::isnan(run.Metric("products", "fp16", UuidOf(0))));
   EXPECT_GT(run.Metric("products", "fp16", UuidOf(1)), 0);
-  for (const char* type : {"fp32", "fp64", "fp16", "bf16", "tf32", "int8"})
+  for (const char* type : {"fp32", "fp64", "fp16", "bf16", "tf32", "fp8", "int8"})
     EXPECT_GT(run.Metric("products", type, UuidOf(2)), 0) << type;
   // Each type that was left out is named, with the reason.
   EXPECT_THAT(NotMeasured(run, 0), AllOf(HasSubstr("fp16: "), HasSubstr("bf16: "),
                                          HasSubstr("tf32: "), HasSubstr("fp8: ")));
   EXPECT_THAT(NotMeasured(run, 1), AllOf(HasSubstr("bf16: "), Not(HasSubstr("fp16: "))));
-  EXPECT_THAT(NotMeasured(run, 2), HasSubstr("fp8: Muster's kernel for fp8 would run on the FP16 "
-                                             "units of compute capability 9.0"));
+  EXPECT_EQ(NotMeasured(run, 2), "");
+}
+
+// Before CUDA 12 a driver has neither the instructions nor the copy engine of Hopper: Ampere's
+// kernels multiply, and FP8, which the one for Ada would turn into FP16 there, is left out.
+TEST(GpuGemm, HopperWithAnOldDriverIsTestedByAmperesKernels) {
+  const WorkerRun run =
+      RunWorker(FakeDriver{.cuda_version = 11080}, R"({"preset":"h100","backing_bytes":4194304})",
+                {"gpu-gemm", "--engine", "own", "--size", "128", "--duration", "1s"});
+  EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+  EXPECT_THAT(run.result["tools"], Contains("own kernel gemm_bf16_sm80"));
+  EXPECT_EQ(NotMeasured(run, 0), "fp8: fp8 needs a driver for CUDA 12.0; this one supports 11.8");
 }
 
 // As on Debian 12, whose driver is for CUDA 12.2.
@@ -355,6 +365,25 @@ TEST(GpuGemm, CublasThatRefusesOneTypeLeavesTheOthersTheirTest) {
   EXPECT_EQ(told.outcome(), "OUTCOME_UNKNOWN");
   EXPECT_THAT(NotMeasured(told, 0), HasSubstr("fp32: "));
   EXPECT_GT(told.Metric("products", "int8", UuidOf(0)), 0);
+}
+
+// FP8 is cublasLt's. By the version that suits the driver; the own kernel where it refuses.
+TEST(GpuGemm, LibraryMultipliesFp8WhereItCan) {
+  const std::string gpu = R"({"preset":"h100","backing_bytes":67108864})";
+  const std::vector<std::string> arguments = {"gpu-gemm", "--size",     "128",  "--types",
+                                              "fp8,int8", "--duration", "300ms"};
+  const auto tools_with = [&](const std::string& cublas) {
+    const WorkerRun run =
+        RunWorker(FakeDriver{.cuda_version = 12020, .cublas = cublas}, gpu, arguments);
+    EXPECT_EQ(run.outcome(), "OUTCOME_PASS") << run.reason();
+    EXPECT_GT(run.Metric("products", "fp8", UuidOf(0)), 0);
+    return Tools(run);
+  };
+  EXPECT_THAT(tools_with("{}"), ElementsAre("cublas 13.4.5", "cublasLt 13.4.5"));
+  EXPECT_THAT(tools_with(R"({"13":{"create":1}})"),
+              ElementsAre("cublas 12.4.5", "cublasLt 12.4.5"));
+  EXPECT_THAT(tools_with(R"({"13":{"refuses":[28]},"12":{"refuses":[28]}})"),
+              ElementsAre("cublas 13.4.5", "own kernel gemm_e4m3_sm90a"));
 }
 
 // cuBLAS is missing, or does not suit the fake driver: neither is the fault of the GPU, and by

@@ -140,6 +140,17 @@ TEST(Cuda, ModuleForANewerGpuOrDriverIsUnimplemented) {
               StatusIs(absl::StatusCode::kUnimplemented, Said()));
 }
 
+TEST(Cuda, MapsAMatrixForTheCopyEngine) {
+  const NvidiaFile file(R"({"gpus":[{"preset":"h100"}]})");
+  const CudaGpu gpu = Open();
+  const auto matrix = gpu.context->Allocate(1 << 20);
+  EXPECT_OK(gpu.context->MapMatrix(matrix->get(), 1024, 1024, 256).status());
+  EXPECT_THAT(gpu.context->MapMatrix(matrix->get(), 1024, 1024, 257).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("cuTensorMapEncodeTiled")));
+  EXPECT_THAT(gpu.context->MapMatrix(matrix->get() + 8, 1024, 1023, 256).status(),
+              StatusIs(absl::StatusCode::kInternal, _));
+}
+
 TEST(Cuda, PeersReachEachOtherWhereTheyCan) {
   const NvidiaFile file(R"({"gpus":[{"preset":"v100","count":2}]})");
   const CudaGpu gpu = Open();

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/gpu/metrics/metrics_text.h"
 #include "tests/fixtures/nvidia_file.h"
@@ -36,6 +37,18 @@ TEST(GpuMetrics, AreThoseThatTheGpuReports) {
   EXPECT_THAT(consumer, Each(Not(HasSubstr("ecc_errors"))));
   EXPECT_THAT(consumer, Each(Not(HasSubstr("muster_gpu_expected"))));
   EXPECT_THAT(consumer, Contains(StartsWith("muster_gpu_temperature_celsius{gpu=\"0\"")));
+}
+
+// An idle H100 keeps 480 MiB for its driver, which the first version of the function calls used.
+TEST(GpuMetrics, MemoryThatTheDriverKeepsForItselfIsNotUsed) {
+  const auto used = [](const std::string& bytes) {
+    return Contains(AllOf(StartsWith("muster_gpu_memory_used_bytes{gpu=\"0\","),
+                          HasSubstr(absl::StrCat("} ", bytes))));
+  };
+  EXPECT_THAT(LinesOf(R"({"gpus":[{"preset":"h100"}]})"), used("0"));
+  const std::string busy =
+      R"({"gpus":[{"preset":"h100","processes":[{"pid":7,"memory_bytes":1048576}]}]})";
+  EXPECT_THAT(LinesOf(busy), used("1048576"));
 }
 
 TEST(GpuMetrics, ALostGpuCountsAsGoneAndIsNamed) {
