@@ -180,6 +180,7 @@ class FlippingEngine final : public burnin::GemmEngine {
   }
   std::string Tool() const override { return engine_.Tool(); }
   bool tensor() const override { return engine_.tensor(); }
+  uint64_t BestSize() const override { return engine_.BestSize(); }
   uint64_t flips() const { return flips_; }
 
  private:

@@ -58,7 +58,7 @@ ABI_HEADERS = {
 }
 COMPARE = "tools/gpu_abi/compare.cc"
 
-# The driver that first has a function of NVML; the others are in all of them. nvml.h of the newer suite
+# The driver that first has a function; the others are in all of them. nvml.h of the newer suite
 # does not declare what is later than itself.
 SINCE = {
     "nvmlDeviceGetComputeRunningProcesses_v3": 510,
@@ -69,6 +69,7 @@ SINCE = {
     "nvmlDeviceGetCurrentClocksEventReasons": 535,
     "nvmlDeviceGetGpuFabricInfoV": 550,
     "nvmlDeviceGetMarginTemperature": 570,
+    "cuTensorMapEncodeTiled": 525,
 }
 
 ARCHITECTURES = ["60", "61", "70", "75", "80", "86", "89", "90a"]

@@ -62,6 +62,8 @@ EXPORT int cublasLtMatmulDescDestroy(void* operation) {
 EXPORT int cublasLtMatmulDescSetAttribute(void* operation, int attribute, const void* value,
                                           size_t bytes) {
   auto* fake = static_cast<FakeOperation*>(operation);
+  if (attribute == cublas_lt::kFastAccumulation)
+    return bytes == sizeof(int8_t) ? cublas::kSuccess : cublas::kInvalidValue;
   if (bytes != sizeof(int)) return cublas::kInvalidValue;
   const int number = *static_cast<const int*>(value);
   if (attribute == cublas_lt::kTransposeA)

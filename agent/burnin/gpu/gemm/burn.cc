@@ -20,16 +20,9 @@ using kernels::Element;
 constexpr absl::Duration kBurst = absl::Milliseconds(250);
 // The window over which a rate is averaged.
 constexpr absl::Duration kRateWindow = absl::Seconds(1);
-constexpr uint64_t kLargestSize = 16384;
 
-// A quarter of that fills the largest GPU. On tensor cores the work per element of the result,
-// which grows with the size, must be worth many times the comparison; FP64 is up to 64 times slower
-// on consumer cards.
-uint64_t SizeFor(Element type, bool tensor, size_t free_bytes) {
-  uint64_t size = type == Element::kF64 ? kLargestSize / 4
-                  : tensor              ? kLargestSize
-                                        : kLargestSize / 2;
-  // Two inputs and a golden result, and as much again for results.
+// Two inputs and a golden result, and as much again for results.
+uint64_t FittingSize(uint64_t size, Element type, size_t free_bytes) {
   while (size > kGemmGranule && 8 * SumBytes(type) * size * size > free_bytes) size /= 2;
   return size;
 }
@@ -108,8 +101,9 @@ absl::Status Burner::Prepare() {
   ASSIGN_OR_RETURN(DeviceReport report, DeviceReport::Create(context_));
   report_.emplace(std::move(report));
   ASSIGN_OR_RETURN(const CudaContext::MemoryInfo before, context_.Memory());
-  outcome_.size =
-      settings_.size != 0 ? settings_.size : SizeFor(settings_.type, engine_.tensor(), before.free);
+  outcome_.size = settings_.size != 0
+                      ? settings_.size
+                      : FittingSize(engine_.BestSize(), settings_.type, before.free);
   const uint64_t input_bytes = size() * size() * kernels::BytesOf(settings_.type);
   ASSIGN_OR_RETURN(a_, context_.Allocate(input_bytes));
   ASSIGN_OR_RETURN(b_, context_.Allocate(input_bytes));

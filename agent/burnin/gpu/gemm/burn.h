@@ -16,7 +16,7 @@ namespace muster::burnin {
 
 struct BurnSettings {
   kernels::Element type = kernels::Element::kF32;
-  uint64_t size = 0;        // rows, columns and depth; 0: chosen by type and memory
+  uint64_t size = 0;        // rows, columns and depth; 0: the engine's, or what fits
   double memory_share = 0;  // share of the free memory over which results are spread
   double verify_share = 1;  // share of the results that are compared
   uint64_t seed = 1;

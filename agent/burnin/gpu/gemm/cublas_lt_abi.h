@@ -18,7 +18,7 @@ using Preference = void*;  // cublasLtMatmulPreference_t
 // cudaDataType_t.
 inline constexpr int kR8FE4M3 = 28;
 // cublasLtMatmulDescAttributes_t.
-inline constexpr int kTransposeA = 3, kTransposeB = 4;
+inline constexpr int kTransposeA = 3, kTransposeB = 4, kFastAccumulation = 25;
 // cublasLtMatmulPreferenceAttributes_t.
 inline constexpr int kMaxWorkspaceBytes = 1;
 // libraryPropertyType.

@@ -24,11 +24,17 @@ class GemmEngine {
   virtual std::string Tool() const = 0;
   // Whether it is meant for tensor cores, on which its peak rate depends.
   virtual bool tensor() const = 0;
+  // The size at which it is to be measured: it fills the largest GPU, and the comparison of a
+  // result costs little beside it.
+  virtual uint64_t BestSize() const = 0;
 };
 
 // The launcher must outlive it. Unimplemented: GPU or driver cannot do `type`.
 absl::StatusOr<std::unique_ptr<GemmEngine>> MakeOwnEngine(KernelLauncher& kernels,
                                                           kernels::Element type);
+
+// BestSize() of most engines.
+uint64_t UsualSize(kernels::Element type, bool tensor);
 
 // Bytes of an element of C.
 uint64_t SumBytes(kernels::Element type);

@@ -15,6 +15,7 @@ class OwnEngine : public GemmEngine {
 
   std::string Tool() const final { return absl::StrCat("own kernel ", kernel_.name); }
   bool tensor() const final { return kernel_.tensor; }
+  uint64_t BestSize() const final { return UsualSize(kernel_.type, kernel_.tensor); }
 
  protected:
   template <typename Matrix>
@@ -74,6 +75,13 @@ absl::StatusOr<std::unique_ptr<GemmEngine>> MakeOwnEngine(KernelLauncher& kernel
   ASSIGN_OR_RETURN(const int processors,
                    context.driver().Attribute(context.device(), cuda::kMultiprocessorCount));
   return std::make_unique<MapEngine>(kernels, *kernel, static_cast<unsigned>(processors));
+}
+
+// On tensor cores the work per element of the result, which grows with the size, must be worth many
+// times the comparison. FP64 is up to 64 times slower on consumer cards.
+uint64_t UsualSize(Element type, bool tensor) {
+  if (type == Element::kF64) return 4096;
+  return tensor ? 16384 : 8192;
 }
 
 uint64_t SumBytes(Element type) { return type == Element::kF64 ? 8 : 4; }
