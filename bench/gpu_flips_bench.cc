@@ -45,7 +45,13 @@ constexpr Element kTypes[] = {Element::kBf16, Element::kE4m3, Element::kS8};
 constexpr uint64_t kResults = 8;
 constexpr uint64_t kSeed = 1;
 constexpr uint64_t kPatternBytes = uint64_t{2} << 30;
-constexpr Pattern kPatterns[] = {Pattern::kAddress, Pattern::kWalkingOnes, Pattern::kRandom};
+struct NamedPattern {
+  Pattern pattern;
+  const char* name;
+};
+constexpr NamedPattern kPatterns[] = {{Pattern::kAddress, "address"},
+                                      {Pattern::kWalkingOnes, "walking-ones"},
+                                      {Pattern::kRandom, "random"}};
 
 // Flips a bit of the word at `address`, and tells the word as it was.
 template <typename Word>
@@ -77,7 +83,7 @@ class Bench {
     ASSIGN_OR_RETURN(DeviceReport report, DeviceReport::Create(context_));
     report_ = std::make_unique<DeviceReport>(std::move(report));
     for (const Element type : kTypes) RETURN_IF_ERROR(InResults(type));
-    for (const Pattern pattern : kPatterns) RETURN_IF_ERROR(InPattern(pattern));
+    for (const NamedPattern& row : kPatterns) RETURN_IF_ERROR(InPattern(row));
     RETURN_IF_ERROR(InRunningCheck(Element::kBf16));
     return missed_ == 0 ? absl::OkStatus()
                         : absl::DataLossError(absl::StrCat(missed_, " flips were not found"));
@@ -85,7 +91,7 @@ class Bench {
 
  private:
   absl::Status InResults(Element type);
-  absl::Status InPattern(Pattern pattern);
+  absl::Status InPattern(const NamedPattern& row);
   absl::Status InRunningCheck(Element type);
   absl::StatusOr<kernels::Report> TakeReport() {
     ASSIGN_OR_RETURN(const kernels::Report report, report_->Read(stream_.get()));
@@ -141,11 +147,12 @@ absl::Status Bench::InResults(Element type) {
   return absl::OkStatus();
 }
 
-absl::Status Bench::InPattern(Pattern pattern) {
+absl::Status Bench::InPattern(const NamedPattern& row) {
+  const int pattern = static_cast<int>(row.pattern);
   const uint64_t words = kPatternBytes / 8;
   ASSIGN_OR_RETURN(const DeviceMemory memory, context_.Allocate(kPatternBytes));
   RETURN_IF_ERROR(kernels_.Walk("memory", "memory_write", stream_.get(), memory.get(), words,
-                                static_cast<int>(pattern), uint64_t{0}, kSeed, report_->pointer()));
+                                pattern, uint64_t{0}, kSeed, report_->pointer()));
   RETURN_IF_ERROR(TakeReport().status());
   uint64_t found = 0;
   for (uint64_t i = 0; i < options_.flips; ++i) {
@@ -153,13 +160,12 @@ absl::Status Bench::InPattern(Pattern pattern) {
     const int bit = static_cast<int>(random_() % 64);
     ASSIGN_OR_RETURN(const uint64_t word, Flip<uint64_t>(context_, address, bit, stream_.get()));
     RETURN_IF_ERROR(kernels_.Walk("memory", "memory_verify", stream_.get(), memory.get(), words,
-                                  static_cast<int>(pattern), uint64_t{0}, kSeed,
-                                  report_->pointer()));
+                                  pattern, uint64_t{0}, kSeed, report_->pointer()));
     ASSIGN_OR_RETURN(const kernels::Report report, TakeReport());
     found += HasJust(report, address, word, uint64_t{1} << bit);
     RETURN_IF_ERROR(Flip<uint64_t>(context_, address, bit, stream_.get()).status());
   }
-  Tell(absl::StrCat("memory pattern ", static_cast<int>(pattern)), found, options_.flips);
+  Tell(absl::StrCat("memory pattern ", row.name), found, options_.flips);
   return absl::OkStatus();
 }
 

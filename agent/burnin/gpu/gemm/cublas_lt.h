@@ -11,8 +11,8 @@
 namespace muster::burnin {
 
 // The context must outlive it. By the newest of libcublasLt.so.13, .12 and .11 that suits the
-// driver. Unimplemented: not on this GPU. FailedPrecondition: none of the libraries suits the
-// driver; NotFound: none exists.
+// driver. Unimplemented: not on this GPU. FailedPrecondition: none of them exists or suits the
+// driver.
 absl::StatusOr<std::unique_ptr<GemmEngine>> MakeFp8LibraryEngine(const CudaContext& context);
 
 // What a cublasStatus_t means; `function` is for the message. Unimplemented: the library is not

@@ -115,16 +115,18 @@ void HostWgmma(Sum (&sum)[128], uint64_t a, uint64_t b) {
   const unsigned thread = fake_nvidia::Here().thread % 128;
   const unsigned lane = thread % 32;
   for (unsigned half = 0; half < 2; ++half) {
-    uint32_t of_a[8];
-    for (unsigned k = 0; k < 8; ++k)
-      of_a[k] = OperandWord(a, thread / 32 * 16 + lane / 4 + half * 8, k * 4);
+    decltype(Format::Value(0, 0)) of_a[8 * Format::kIn32];
+    for (unsigned k = 0; k < 8; ++k) {
+      const uint32_t word = OperandWord(a, thread / 32 * 16 + lane / 4 + half * 8, k * 4);
+      for (int e = 0; e < Format::kIn32; ++e) of_a[k * Format::kIn32 + e] = Format::Value(word, e);
+    }
     for (unsigned j = 0; j < 64; ++j) {
       Sum& c = sum[j / 2 * 4 + half * 2 + j % 2];
       auto exact = Format::Value(0, 0) + c;
       for (unsigned k = 0; k < 8; ++k) {
         const uint32_t of_b = OperandWord(b, j / 2 * 8 + lane % 4 * 2 + j % 2, k * 4);
         for (int e = 0; e < Format::kIn32; ++e)
-          exact += Format::Value(of_a[k], e) * Format::Value(of_b, e);
+          exact += of_a[k * Format::kIn32 + e] * Format::Value(of_b, e);
       }
       c = static_cast<Sum>(exact);
     }

@@ -13,8 +13,7 @@ namespace {
 
 using kernels::Element;
 
-// C is square for the kernels that take maps of A and B, of which the others read the first rows.
-constexpr int kRows = 128, kColumns = 384, kDepth = 128;
+constexpr int kDepth = 128;
 
 std::vector<uint64_t> Matrix(Element type, int elements, uint64_t seed) {
   const uint64_t words = uint64_t(elements) * kernels::BytesOf(type) / 8;
@@ -56,25 +55,27 @@ double Tolerance(Element type) {
 
 class GemmKernelTest : public ::testing::TestWithParam<GemmKernel> {
  protected:
-  // Rows of A and of C.
-  int rows() const { return TakesMaps() ? kColumns : kRows; }
+  // Of C, which is square for kernels that take maps of A and B: six of their tiles, of which the
+  // right ones stand out.
+  int rows() const { return TakesMaps() ? 384 : 128; }
+  int columns() const { return TakesMaps() ? 384 : 256; }
   bool TakesMaps() const { return GetParam().shared_bytes > 0; }
   std::vector<char> Product(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
     const GemmKernel& kernel = GetParam();
     const std::string name(kernel.name);
-    std::vector<char> c(size_t(rows()) * kColumns * sum_bytes(), '\x7f');
+    std::vector<char> c(size_t(rows()) * columns() * sum_bytes(), '\x7f');
     fake_nvidia::Launch launch = {.block = {static_cast<unsigned>(kernel.threads), 1, 1},
                                   .shared_bytes = static_cast<size_t>(kernel.shared_bytes)};
     if (TakesMaps()) {
-      launch.grid = {4, 1, 1};  // six tiles, of which the right ones stand out
+      launch.grid = {4, 1, 1};
       LaunchKernel(name.c_str(), launch, MapOf(a, kernel.type, rows(), kernel.rows),
-                   MapOf(b, kernel.type, kColumns, kernel.columns), c.data(), uint64_t{kColumns},
-                   uint64_t{kDepth});
+                   MapOf(b, kernel.type, columns(), kernel.columns), c.data(),
+                   static_cast<uint64_t>(columns()), uint64_t{kDepth});
     } else {
-      launch.grid = {static_cast<unsigned>(kColumns / kernel.columns),
+      launch.grid = {static_cast<unsigned>(columns() / kernel.columns),
                      static_cast<unsigned>(rows() / kernel.rows), 1};
-      LaunchKernel(name.c_str(), launch, a.data(), b.data(), c.data(), uint64_t{kColumns},
-                   uint64_t{kDepth});
+      LaunchKernel(name.c_str(), launch, a.data(), b.data(), c.data(),
+                   static_cast<uint64_t>(columns()), uint64_t{kDepth});
     }
     return c;
   }
@@ -94,16 +95,16 @@ class GemmKernelTest : public ::testing::TestWithParam<GemmKernel> {
 
 TEST_P(GemmKernelTest, MultipliesAsThePlainWayDoes) {
   const Element type = GetParam().type;
-  const auto a = Matrix(type, rows() * kDepth, 1), b = Matrix(type, kColumns * kDepth, 2);
+  const auto a = Matrix(type, rows() * kDepth, 1), b = Matrix(type, columns() * kDepth, 2);
   const std::vector<char> c = Product(a, b);
   int wrong = 0;
   double largest = 0;
   for (int row = 0; row < rows(); ++row) {
-    for (int column = 0; column < kColumns; ++column) {
+    for (int column = 0; column < columns(); ++column) {
       double sum = 0;
       for (int k = 0; k < kDepth; ++k)
         sum += At(type, a, row * kDepth + k) * At(type, b, column * kDepth + k);
-      const double is = SumAt(c, size_t(row) * kColumns + column);
+      const double is = SumAt(c, size_t(row) * columns() + column);
       largest = std::fmax(largest, std::fabs(sum));
       if (!(std::fabs(is - sum) <= Tolerance(type)) && ++wrong < 5)
         ADD_FAILURE() << row << "," << column << ": " << is << " instead of " << sum;
@@ -115,7 +116,7 @@ TEST_P(GemmKernelTest, MultipliesAsThePlainWayDoes) {
 
 TEST_P(GemmKernelTest, GivesTheSameBitsEveryTime) {
   const Element type = GetParam().type;
-  const auto a = Matrix(type, rows() * kDepth, 7), b = Matrix(type, kColumns * kDepth, 8);
+  const auto a = Matrix(type, rows() * kDepth, 7), b = Matrix(type, columns() * kDepth, 8);
   EXPECT_EQ(Product(a, b), Product(a, b));
 }
 

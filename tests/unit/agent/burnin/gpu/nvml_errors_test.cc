@@ -42,7 +42,7 @@ bool IsOfTheInventory(absl::string_view call) {
        {"RunningProcesses", "GetPowerUsage", "GetUtilizationRates", "GetTemperatureThreshold",
         "GetMarginTemperature", "GetFieldValues", "GetCurrentClocksEventReasons",
         // Asked only where the newer call is missing.
-        "GetGpuFabricInfo"})
+        "GetGpuFabricInfo", "GetMemoryInfo"})
     if (absl::EndsWith(call, other) || absl::StrContains(call, "RunningProcesses")) return false;
   return true;
 }
