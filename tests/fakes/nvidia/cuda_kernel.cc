@@ -71,7 +71,8 @@ EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
     return cuda::kSuccess;
   });
 }
-// What the API reference demands of a matrix of bytes with the 128-byte swizzle.
+// What the API reference demands of a matrix of bytes with the 128-byte swizzle; of the map,
+// CUDA 13.
 EXPORT int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address,
                                   const uint64_t* sizes, const uint64_t* strides,
                                   const unsigned* box, const unsigned* steps, int interleave,
@@ -86,7 +87,7 @@ EXPORT int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* addr
   const bool bytes = type == cuda::kTensorMapBytes && rank == 2 && steps[0] == 1 && steps[1] == 1 &&
                      interleave == cuda::kTensorMapNoInterleave &&
                      swizzle == cuda::kTensorMapSwizzle128 && fill == cuda::kTensorMapFillZeros;
-  const bool aligned = reinterpret_cast<uintptr_t>(map) % 64 == 0 && fake.address % 16 == 0 &&
+  const bool aligned = reinterpret_cast<uintptr_t>(map) % 128 == 0 && fake.address % 16 == 0 &&
                        fake.stride % 16 == 0 && fake.stride >= fake.row_bytes;
   const bool fits = fake.box_bytes > 0 && fake.box_bytes <= 128 && fake.box_bytes % 16 == 0 &&
                     fake.box_rows > 0 && fake.box_rows <= 256;
