@@ -25,7 +25,7 @@ struct __nv_bfloat16;
 #include "agent/burnin/gpu/driver/nvml_abi.h"
 #include "agent/burnin/gpu/gemm/cublas_abi.h"
 #include "agent/burnin/gpu/gemm/cublas_lt_abi.h"
-#include "agent/burnin/gpu/kernels/tensor_map.h"
+#include "agent/burnin/gpu/kernels/hopper/tensor_map.h"
 
 namespace cublas = muster::burnin::cublas;
 namespace cublas_lt = muster::burnin::cublas_lt;

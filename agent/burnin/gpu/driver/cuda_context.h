@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "agent/burnin/gpu/driver/cuda_driver.h"
-#include "agent/burnin/gpu/kernels/tensor_map.h"
+#include "agent/burnin/gpu/kernels/hopper/tensor_map.h"
 
 namespace muster::burnin {
 
@@ -84,7 +84,7 @@ class CudaContext {
 
   // A matrix of `rows` rows of `row_bytes`, both multiples of 128, for the copy engine of Hopper:
   // which copies 128 bytes of `box_rows` rows at a time, up to 256, in the layout that OperandAt()
-  // of kernels/hopper.h describes. Unimplemented: the driver is older than CUDA 12.
+  // of kernels/hopper/instructions.h describes. Unimplemented: the driver is older than CUDA 12.
   absl::StatusOr<kernels::TensorMap> MapMatrix(cuda::DevicePointer matrix, uint64_t row_bytes,
                                                uint64_t rows, unsigned box_rows) const;
 

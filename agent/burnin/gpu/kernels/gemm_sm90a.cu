@@ -1,5 +1,5 @@
 // FP16, BF16, TF32, FP8 and INT8 on the tensor cores of Hopper, at their full rate.
-#include "agent/burnin/gpu/kernels/gemm_wgmma.h"
+#include "agent/burnin/gpu/kernels/hopper/gemm_wgmma.h"
 
 namespace muster::kernels {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "agent/burnin/gpu/kernels/wgmma_shape.h"
+#include "agent/burnin/gpu/kernels/hopper/wgmma_shape.h"
 
 namespace muster::burnin {
 

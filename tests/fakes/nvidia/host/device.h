@@ -1,5 +1,6 @@
-// Defines agent/burnin/gpu/kernels/device.h, dot4.h, mma.h, async_copy.h, hopper.h and wgmma.h for
-// the host. Included before a kernel, since their own definitions are only for clang's CUDA.
+// Defines agent/burnin/gpu/kernels/device.h, dot4.h, mma.h, async_copy.h, hopper/instructions.h and
+// hopper/wgmma.h for the host. Included before a kernel, since their own definitions are only for
+// clang's CUDA.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// agent/burnin/gpu/kernels/hopper.h and wgmma.h on the host: barriers in shared memory, the copy
-// engine with its 128-byte swizzle, and wgmma by the documented layouts of its operands and sums.
+// agent/burnin/gpu/kernels/hopper/instructions.h and wgmma.h on the host: barriers in shared
+// memory, the copy engine with its 128-byte swizzle, and wgmma by the documented layouts of its
+// operands and sums.
 //
 // Copies and products are done when they start; a kernel that does not wait for them is not found
 // here. Sums round as those of mma.h.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "agent/burnin/gpu/kernels/tensor_map.h"
+#include "agent/burnin/gpu/kernels/hopper/tensor_map.h"
 
 namespace muster::fake_nvidia {
 

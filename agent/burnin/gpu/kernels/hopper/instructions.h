@@ -6,7 +6,7 @@
 #pragma once
 
 #include "agent/burnin/gpu/kernels/device.h"
-#include "agent/burnin/gpu/kernels/tensor_map.h"
+#include "agent/burnin/gpu/kernels/hopper/tensor_map.h"
 
 #ifdef __CUDA__
 namespace muster::kernels {

@@ -6,9 +6,9 @@
 // the same warpgroup: its bits do not depend on which block comes when.
 #pragma once
 
-#include "agent/burnin/gpu/kernels/hopper.h"
-#include "agent/burnin/gpu/kernels/wgmma.h"
-#include "agent/burnin/gpu/kernels/wgmma_shape.h"
+#include "agent/burnin/gpu/kernels/hopper/instructions.h"
+#include "agent/burnin/gpu/kernels/hopper/wgmma.h"
+#include "agent/burnin/gpu/kernels/hopper/wgmma_shape.h"
 
 namespace muster::kernels {
 
