@@ -37,7 +37,7 @@ def measure(lab, first_node, figures):
         (lab.folder / "inventory/site.yaml").write_text(VARIABLES.format(last=first_node + NODES - 1),
                                                         encoding="utf-8")
         lab.muster("inventory", "apply", str(lab.folder / "inventory"))
-        lab.muster("node", "bootstrap", "--ssh", f"login1,{nodes[0]}-{nodes[-1]}")
+        lab.muster("node", "bootstrap", "--ssh", f"login1,{','.join(nodes)}")
         bare = set(lab.shell(nodes[0], INSTALLED).split())
         roll_out(lab, ["login1", *nodes[:CLUSTER]])
         packages = sorted(set(lab.shell(nodes[0], INSTALLED).split()) - bare)

@@ -10,8 +10,9 @@ from lab import Failed
 def measure(lab, playbook, nodes, figures):
     """`nodes` serve in Slurm, without jobs and without a pass, so that each is validated."""
     try:
-        said = lab.muster("update", playbook, "--yes", "--limit", ",".join(nodes), "--canary", "0",
-                          "--max-unavailable", "1", "--suite", "quick", seconds=600)
+        said = lab.timed("login1", "muster", "update", playbook, "--yes", "--limit",
+                         ",".join(nodes), "--canary", "0", "--max-unavailable", "1", "--suite",
+                         "quick").output
         rollout = record(lab, "rollout", re.search(r"\bu-[a-z0-9]{8}\b", said)[0])
         waits = {"drained until its run began": [], "its run until the validation began": [],
                  "passed until it was given back": []}
