@@ -86,8 +86,8 @@ absl::StatusOr<Inventory> InventoryBuilder::Build(const std::map<std::string, st
 void InventoryBuilder::ReadSections(const yaml::Document& document) {
   if (document.root().IsNull()) return;
   yaml::MapReader reader(document, document.root(), "inventory");
-  for (const char* key :
-       {"cluster", "domain", "racks", "groups", "nodes", "partitions", "updates", "vars"}) {
+  for (const char* key : {"cluster", "domain", "racks", "groups", "nodes", "partitions", "updates",
+                          "notifications", "vars"}) {
     reader.Allow(key);
   }
   errors_.Add(reader.Finish());
@@ -107,7 +107,8 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
                               {"racks", &InventoryBuilder::ReadRack},
                               {"groups", &InventoryBuilder::ReadGroup},
                               {"partitions", &InventoryBuilder::ReadPartition},
-                              {"updates", &InventoryBuilder::ReadUpdate}};
+                              {"updates", &InventoryBuilder::ReadUpdate},
+                              {"notifications", &InventoryBuilder::ReadChannel}};
   for (const Section& section : sections) {
     const yaml::Node* node = document.root().Find(section.key);
     if (node == nullptr || node->IsNull()) continue;

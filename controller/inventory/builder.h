@@ -16,6 +16,7 @@
 #include "common/yaml/map_reader.h"
 #include "controller/inventory/errors.h"
 #include "controller/inventory/inventory.h"
+#include "controller/inventory/notification_channel.h"
 #include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
@@ -75,6 +76,14 @@ class InventoryBuilder {
   void ReadUpdate(const yaml::Document& document, const yaml::Entry& entry);
   void ReadLimits(const yaml::Document& document, const yaml::Entry& entry, yaml::MapReader& reader,
                   UpdateSource& source);
+  void ReadChannel(const yaml::Document& document, const yaml::Entry& entry);
+  // `has_type`: the channel's type is known.
+  void ReadChannelTexts(const yaml::Document& document, yaml::MapReader& reader, bool has_type,
+                        NotificationChannel& channel);
+  void ReadReceivers(const yaml::Document& document, yaml::MapReader& reader,
+                     NotificationChannel& channel);
+  // What its keys need of each other.
+  void CheckChannel(const Origin& origin, const NotificationChannel& channel);
   void ReadVars(const yaml::Document& document, const yaml::Node& node, VariableLevel level,
                 absl::string_view owner, std::vector<Variable>* out);
   // The text or list of texts under `key`, each with its place.

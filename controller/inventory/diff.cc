@@ -9,6 +9,7 @@
 #include "common/base/digest.h"
 #include "common/base/text/hostlist.h"
 #include "controller/inventory/inventory.h"
+#include "controller/inventory/notification_channel.h"
 #include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
@@ -17,6 +18,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kUpdates[] = "updates";
+constexpr char kNotifications[] = "notifications";
 
 // Appends without looking for `key`, which ordered_json would do entry by entry.
 void Append(ordered_json* object, const std::string& key, ordered_json value) {
@@ -215,6 +217,10 @@ ordered_json ToValue(const Inventory& inventory) {
   ordered_json updates = ordered_json::object();
   for (const auto& policy : inventory.updates()) Append(&updates, policy->name, ToValue(*policy));
   Append(&value, kUpdates, std::move(updates));
+  ordered_json channels = ordered_json::object();
+  for (const auto& channel : inventory.channels())
+    Append(&channels, channel->name, ToValue(*channel));
+  Append(&value, kNotifications, std::move(channels));
   Append(&value, "vars", VarsToValue(inventory.vars()));
   return value;
 }
@@ -222,6 +228,7 @@ ordered_json ToValue(const Inventory& inventory) {
 std::string ContentDigest(const Inventory& inventory) {
   ordered_json value = ToValue(inventory);
   value.erase(kUpdates);
+  value.erase(kNotifications);
   return Sha256Hex(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -241,6 +248,7 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, "groups", "group", &lines);
   DiffSection(a, b, "partitions", "partition", &lines);
   DiffSection(a, b, kUpdates, "update policy", &lines);
+  DiffSection(a, b, kNotifications, "notification channel", &lines);
   ForEachDifference(
       EntriesOf(a, "vars"), EntriesOf(b, "vars"),
       [&](const std::string& name, const ordered_json* x, const ordered_json* y) {

@@ -78,8 +78,9 @@ struct Group {
   Place place;
 };
 
-// Defined in update_policy.h.
+// Defined in update_policy.h and notification_channel.h.
 struct UpdatePolicy;
+struct NotificationChannel;
 
 enum class PartitionState { kUp, kDown, kDrain, kInactive };
 
@@ -105,6 +106,10 @@ class Inventory {
   const std::vector<Partition>& partitions() const { return partitions_; }
   // Updates of workers without a command; never nullptr.
   const std::vector<std::shared_ptr<const UpdatePolicy>>& updates() const { return updates_; }
+  // Where notifications go; never nullptr.
+  const std::vector<std::shared_ptr<const NotificationChannel>>& channels() const {
+    return channels_;
+  }
   const std::vector<Variable>& vars() const { return vars_; }
 
   // nullptr when there is none with that name. The pointers live as long as the inventory.
@@ -124,6 +129,7 @@ class Inventory {
   std::vector<Group> groups_;
   std::vector<Partition> partitions_;
   std::vector<std::shared_ptr<const UpdatePolicy>> updates_;
+  std::vector<std::shared_ptr<const NotificationChannel>> channels_;
   std::vector<Variable> vars_;
   absl::flat_hash_map<std::string, size_t> node_index_;
   absl::flat_hash_map<std::string, size_t> group_index_;
@@ -155,9 +161,9 @@ absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
 std::vector<std::string> DiffInventory(const Inventory& before, const Inventory& now);
 
 // The whole inventory, resolved, for `show`: nodes by name with their own variables, racks,
-// groups, partitions, update policies. Node lists are folded (c[001-006]).
+// groups, partitions, update policies, notification channels. Node lists are folded (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
-// The SHA-256 of all that a playbook can find in it, and hence not of its update policies.
+// The SHA-256 of all that a playbook can find in it: not of update policies and notifications.
 std::string ContentDigest(const Inventory& inventory);
 
 }  // namespace muster::controller

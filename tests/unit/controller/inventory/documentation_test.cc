@@ -45,7 +45,11 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
                           "state",
                           "updates",
                           "playbook",
-                          "window"}) {
+                          "window",
+                          "notifications",
+                          "type",
+                          "url",
+                          "severity"}) {
     EXPECT_THAT(example, ::testing::ContainsRegex(absl::StrCat("(^|[^a-z_])", key, ":"))) << key;
     EXPECT_THAT(page.substr(page.find("```", begin + 3)), ::testing::HasSubstr(key)) << key;
   }
