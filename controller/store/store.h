@@ -35,6 +35,8 @@ class ValidationCheckTable;
 class NodeServiceTable;
 class NodeHoldTable;
 class RolloutTable;
+class NotificationTable;
+class NotificationDeliveryTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
 class Transaction {
@@ -60,6 +62,8 @@ class Transaction {
   virtual NodeServiceTable& node_service() = 0;
   virtual NodeHoldTable& node_holds() = 0;
   virtual RolloutTable& rollouts() = 0;
+  virtual NotificationTable& notifications() = 0;
+  virtual NotificationDeliveryTable& notification_deliveries() = 0;
 };
 
 // Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:

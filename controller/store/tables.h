@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "controller/store/notification_tables.h"
 #include "controller/store/rollout_tables.h"
 #include "controller/store/validation_tables.h"
 
@@ -459,6 +460,8 @@ class EventTable {
   // Newest first, below `before_sequence` (0: from the newest).
   virtual absl::StatusOr<std::vector<EventRecord>> List(uint32_t limit,
                                                         uint64_t before_sequence) = 0;
+  // Oldest first, above the sequence.
+  virtual absl::StatusOr<std::vector<EventRecord>> ListAfter(uint64_t sequence, uint32_t limit) = 0;
   // The sequence of the first entry that does not fit its predecessor; nullopt: all fit.
   virtual absl::StatusOr<std::optional<uint64_t>> FirstBroken() = 0;
   virtual absl::StatusOr<uint64_t> Count() = 0;

@@ -1,6 +1,7 @@
 // A store over a real one that refuses transactions, or dies with its process, when told to.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace muster::testing {
 
-// Transactions are counted from 1, starting at the last order. Not thread-safe.
+// Transactions are counted from 1, starting at the last order. Thread-safe, but for orders.
 class FailingStore final : public controller::Store {
  public:
   using Fn = absl::FunctionRef<absl::Status(controller::Transaction&)>;
@@ -24,7 +25,7 @@ class FailingStore final : public controller::Store {
   controller::Store& below() { return *store_; }
 
   // Every Update fails as on a full disk while it is set.
-  bool refuse = false;
+  std::atomic<bool> refuse{false};
 
   // Transactions `first` to `first + count - 1` fail like transient faults, and keep nothing.
   void Refuse(int first, int count) {
@@ -70,19 +71,19 @@ class FailingStore final : public controller::Store {
  private:
   static absl::Status Dead() { return absl::UnavailableError("the process is dead"); }
   bool IsRefused() {
-    ++transactions_;
-    return transactions_ >= refuse_from_ && transactions_ < refuse_to_;
+    const int number = ++transactions_;
+    return number >= refuse_from_ && number < refuse_to_;
   }
 
   const std::unique_ptr<controller::Store> store_;
-  int transactions_ = 0;
-  int updates_ = 0;
+  std::atomic<int> transactions_{0};
+  std::atomic<int> updates_{0};
   int refuse_from_ = 0;
   int refuse_to_ = 0;
   int dies_at_ = 0;
   Death death_ = Death::kBeforeCommit;
   std::function<void()> on_death_;
-  bool dead_ = false;
+  std::atomic<bool> dead_{false};
 };
 
 }  // namespace muster::testing

@@ -62,6 +62,20 @@ absl::StatusOr<std::vector<EventRecord>> SociEventTable::List(uint32_t limit,
   });
 }
 
+absl::StatusOr<std::vector<EventRecord>> SociEventTable::ListAfter(uint64_t sequence,
+                                                                   uint32_t limit) {
+  return Guard(context_.path, "events.ListAfter",
+               [&]() -> absl::StatusOr<std::vector<EventRecord>> {
+                 EventRecord event;
+                 const int64_t count = limit;
+                 soci::statement statement =
+                     (Select(context_.session,
+                             "WHERE sequence > :after ORDER BY sequence LIMIT :count", event),
+                      use(sequence), use(count));
+                 return ReadAll(statement, event);
+               });
+}
+
 absl::StatusOr<std::optional<uint64_t>> SociEventTable::FirstBroken() {
   return Guard(
       context_.path, "events.FirstBroken", [&]() -> absl::StatusOr<std::optional<uint64_t>> {

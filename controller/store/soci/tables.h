@@ -213,6 +213,7 @@ class SociEventTable final : public EventTable {
   explicit SociEventTable(SociContext context) : context_(context) {}
   absl::Status Append(EventRecord event) override;
   absl::StatusOr<std::vector<EventRecord>> List(uint32_t limit, uint64_t before_sequence) override;
+  absl::StatusOr<std::vector<EventRecord>> ListAfter(uint64_t sequence, uint32_t limit) override;
   absl::StatusOr<std::optional<uint64_t>> FirstBroken() override;
   absl::StatusOr<uint64_t> Count() override;
 
@@ -291,6 +292,43 @@ class SociRolloutTable final : public RolloutTable {
   absl::Status AppendEvent(const RolloutEventRecord& event) override;
   absl::StatusOr<std::vector<RolloutEventRecord>> ListEvents(absl::string_view rollout_id,
                                                              uint64_t after_sequence) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociNotificationTable final : public NotificationTable {
+ public:
+  explicit SociNotificationTable(SociContext context) : context_(context) {}
+  absl::StatusOr<uint64_t> Append(const NotificationRecord& row) override;
+  absl::Status Update(const NotificationRecord& row) override;
+  absl::StatusOr<std::optional<NotificationRecord>> Newest(absl::string_view kind,
+                                                           absl::string_view subject,
+                                                           absl::string_view nodes) override;
+  absl::StatusOr<std::vector<NotificationRecord>> ListLasting(uint64_t after_sequence,
+                                                              uint32_t limit) override;
+  absl::StatusOr<uint64_t> Trim(uint64_t keep, absl::Time time) override;
+  absl::StatusOr<std::optional<uint64_t>> Position() override;
+  absl::Status PutPosition(uint64_t event_sequence) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociNotificationDeliveryTable final : public NotificationDeliveryTable {
+ public:
+  explicit SociNotificationDeliveryTable(SociContext context) : context_(context) {}
+  absl::Status Add(absl::string_view channel, uint64_t sequence, absl::Time now) override;
+  absl::StatusOr<std::vector<NotificationDelivery>> ListPending(absl::string_view channel,
+                                                                uint32_t limit) override;
+  absl::Status SetMessage(absl::string_view channel, uint64_t up_to_sequence,
+                          absl::string_view message_id) override;
+  absl::Status EndAttempt(absl::string_view channel, absl::string_view message_id,
+                          NotificationDelivery::State state, absl::string_view error,
+                          absl::Time now) override;
+  absl::StatusOr<uint64_t> FailOthers(const std::vector<std::string>& channels,
+                                      absl::string_view error, absl::Time now) override;
+  absl::StatusOr<ChannelSummary> Summary(absl::string_view channel) override;
 
  private:
   const SociContext context_;

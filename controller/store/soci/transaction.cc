@@ -22,6 +22,8 @@ SociTransaction::SociTransaction(SociContext context)
       validation_checks_(context),
       node_service_(context),
       node_holds_(context),
-      rollouts_(context) {}
+      rollouts_(context),
+      notifications_(context),
+      deliveries_(context) {}
 
 }  // namespace muster::controller

@@ -29,6 +29,8 @@ class SociTransaction final : public Transaction {
   NodeServiceTable& node_service() override { return node_service_; }
   NodeHoldTable& node_holds() override { return node_holds_; }
   RolloutTable& rollouts() override { return rollouts_; }
+  NotificationTable& notifications() override { return notifications_; }
+  NotificationDeliveryTable& notification_deliveries() override { return deliveries_; }
 
  private:
   SociNodeTable nodes_;
@@ -51,6 +53,8 @@ class SociTransaction final : public Transaction {
   SociNodeServiceTable node_service_;
   SociNodeHoldTable node_holds_;
   SociRolloutTable rollouts_;
+  SociNotificationTable notifications_;
+  SociNotificationDeliveryTable deliveries_;
 };
 
 }  // namespace muster::controller
