@@ -47,6 +47,8 @@ MAY_INCLUDE = {
     "controller/store": ["common/base"],
     "controller/audit": ["controller/store"],
     "controller/feed": ["muster/v1"],
+    "controller/notify": ["controller/audit", "common/base", "controller/store",
+                          "controller/inventory", "controller/playbook", "muster/v1"],
     "controller/command": ["controller/feed", "controller/audit", "common/base", "controller/store",
                            "controller/session", "muster/v1"],
     "controller/artifact": ["common/base", "controller/audit", "common/sys", "controller/store"],

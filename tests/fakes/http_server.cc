@@ -45,11 +45,24 @@ struct HttpCall {
     static_cast<HttpRequest*>(request)->headers[absl::AsciiStrToLower(name)] = value;
     return MHD_YES;
   }
-  static MHD_Result Answer(void* self, MHD_Connection* connection, const char* url, const char*,
-                           const char*, const char*, size_t*, void**) {
+  static MHD_Result Answer(void* self, MHD_Connection* connection, const char* url,
+                           const char* method, const char*, const char* data, size_t* size,
+                           void** state) {
     auto* server = static_cast<HttpServer*>(self);
     HttpRequest request;
+    if (absl::string_view(method) == "POST") {
+      // Called for the headers, for each part of the body, and at its end.
+      if (*state == nullptr) {
+        *state = new std::string;
+        return MHD_YES;
+      }
+      auto* body = static_cast<std::string*>(*state);
+      body->append(data, *size);
+      if (std::exchange(*size, 0) > 0) return MHD_YES;
+      request.body = *body;
+    }
     request.path = url;
+    request.method = method;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, &Take, &request);
     auto call = std::make_unique<HttpCall>(HttpCall{server, server->Reply(request)});
     const uint64_t length = call->reply.claimed_length.value_or(call->reply.body.size());
@@ -62,6 +75,9 @@ struct HttpCall {
     const MHD_Result result = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return result;
+  }
+  static void Completed(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
+    delete static_cast<std::string*>(*state);
   }
 };
 
@@ -76,14 +92,25 @@ std::optional<uint64_t> HttpRequest::offset() const {
   return offset;
 }
 
-HttpServer::HttpServer() {
+HttpServer::HttpServer() { Start(nullptr, nullptr); }
+
+HttpServer::HttpServer(const std::string& certificate, const std::string& key) : is_tls_(true) {
+  Start(certificate.c_str(), key.c_str());
+}
+
+void HttpServer::Start(const char* certificate, const char* key) {
   for (const char* name : {"http_proxy", "https_proxy", "no_proxy", "all_proxy"}) ::unsetenv(name);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  daemon_ = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0,
+  const unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD;
+  // Without TLS the list of options ends before those of TLS.
+  daemon_ = MHD_start_daemon(flags | (is_tls_ ? static_cast<unsigned>(MHD_USE_TLS) : 0u), 0,
                              nullptr, nullptr, &HttpCall::Answer, this, MHD_OPTION_SOCK_ADDR,
-                             reinterpret_cast<sockaddr*>(&address), MHD_OPTION_END);
+                             reinterpret_cast<sockaddr*>(&address), MHD_OPTION_NOTIFY_COMPLETED,
+                             &HttpCall::Completed, nullptr,
+                             is_tls_ ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, certificate,
+                             MHD_OPTION_HTTPS_MEM_KEY, key, MHD_OPTION_END);
   if (daemon_ == nullptr) std::abort();
 }
 
@@ -93,8 +120,8 @@ HttpServer::~HttpServer() {
 }
 
 std::string HttpServer::Url(const std::string& path) const {
-  return absl::StrCat(
-      "http://127.0.0.1:", MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_BIND_PORT)->port, path);
+  return absl::StrCat(is_tls_ ? "https" : "http", "://127.0.0.1:",
+                      MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_BIND_PORT)->port, path);
 }
 
 std::vector<HttpRequest> HttpServer::requests() const {

@@ -1,5 +1,5 @@
-// A real HTTP server on a free port of loopback, for tests of downloads. No proxy is used from then
-// on, whatever the environment says.
+// A real HTTP server on a free port of loopback, for tests of downloads and of what is posted. No
+// proxy is used from then on, whatever the environment says.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,8 @@ namespace muster::testing {
 
 struct HttpRequest {
   std::string path;
+  std::string method;
+  std::string body;
   std::map<std::string, std::string> headers;  // names in lower case
   // From "Range: bytes=N-".
   std::optional<uint64_t> offset() const;
@@ -38,6 +40,8 @@ class HttpServer {
   using Handler = std::function<HttpReply(const HttpRequest&)>;
 
   HttpServer();
+  // Over TLS, with that certificate and key (PEM).
+  HttpServer(const std::string& certificate, const std::string& key);
   ~HttpServer();
 
   void Handle(const std::string& path, Handler handler);
@@ -53,6 +57,7 @@ class HttpServer {
  private:
   friend struct HttpCall;
 
+  void Start(const char* certificate, const char* key);
   HttpReply Reply(const HttpRequest& request);
 
   mutable absl::Mutex mutex_;
@@ -60,6 +65,7 @@ class HttpServer {
   std::vector<HttpRequest> requests_ ABSL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> bytes_served_{0};
   std::atomic<bool> stopping_{false};
+  bool is_tls_ = false;
   MHD_Daemon* daemon_ = nullptr;
 };
 

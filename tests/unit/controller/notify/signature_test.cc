@@ -1,0 +1,28 @@
+#include "controller/notify/signature.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace muster::controller::notify {
+namespace {
+
+// RFC 4231, test cases 1, 2 and 6.
+TEST(Signature, IsHmacSha256) {
+  EXPECT_EQ(HmacSha256Hex(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(HmacSha256Hex("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(HmacSha256Hex(std::string(131, '\xaa'),
+                          "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST(Signature, CoversTheTimestamp) {
+  EXPECT_EQ(Signature("key", "1900000000", "{}"),
+            "sha256=" + HmacSha256Hex("key", "1900000000.{}"));
+  EXPECT_NE(Signature("key", "1900000000", "{}"), Signature("key", "1900000001", "{}"));
+}
+
+}  // namespace
+}  // namespace muster::controller::notify
