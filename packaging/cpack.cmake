@@ -42,7 +42,7 @@ Keeps the cluster's inventory, certificates, playbook runs and audit log, and
 tells the agents of the nodes what to do. Carries the agent's package for the
 nodes that join."
   DEPENDS "systemd"
-  RECOMMENDS "muster-cli"
+  RECOMMENDS "muster-cli, ca-certificates"
   SCRIPTS postinst prerm postrm)
 
 muster_deb(cli

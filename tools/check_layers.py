@@ -90,7 +90,7 @@ MAY_INCLUDE = {
                            "controller/playbook", "controller/secret", "controller/run",
                            "controller/validation", "controller/gate", "controller/slurm",
                            "controller/rollout", "controller/stack", "controller/command",
-                           "controller/metrics", "muster/v1"],
+                           "controller/metrics", "controller/notify", "muster/v1"],
     "controller/backup": ["controller/audit", "common/base", "common/sys", "controller/store", "controller/secret",
                           "controller/artifact", "controller/enrollment", "controller/config.h"],
     "controller": ["common", "controller", "muster/v1"],

@@ -36,6 +36,8 @@ agent      Depends    libarchive13
 agent      Depends    libblkid1
 controller Depends    systemd
 controller Depends    libc6
+controller Depends    libcurl4
+controller Recommends ca-certificates
 controller Recommends muster-cli
 cli        Depends    libc6
 cli        Recommends openssh-client'

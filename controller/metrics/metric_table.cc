@@ -38,6 +38,13 @@ Samples OfEachNode(const Readings& readings, Holds holds) {
   return samples;
 }
 
+Samples OfEachChannel(const Readings& readings, uint64_t ChannelReading::*number) {
+  Samples samples;
+  for (const ChannelReading& channel : readings.channels)
+    samples.push_back({{{"channel", channel.name}}, static_cast<double>(channel.*number)});
+  return samples;
+}
+
 Samples CallsByOutcome(const Readings& readings) {
   Samples samples;
   for (const CallReading& call : readings.calls) {
@@ -112,6 +119,18 @@ constexpr Metric kMetrics[] = {
     {"muster_slurm_gate_trouble", MetricKind::kGauge, "",
      "1: the gate cannot speak to Slurm; `muster status` says why.",
      [](const Readings& r) { return One(r.gate_is_in_trouble ? 1 : 0); }},
+    {"muster_notifications_pending", MetricKind::kGauge, "channel",
+     "Notifications that wait to be delivered by a channel of the inventory.",
+     [](const Readings& r) { return OfEachChannel(r, &ChannelReading::pending); }},
+    {"muster_notifications_delivered_total", MetricKind::kCounter, "channel",
+     "Notifications that the channel's receiver has taken.",
+     [](const Readings& r) { return OfEachChannel(r, &ChannelReading::delivered); }},
+    {"muster_notifications_failed_total", MetricKind::kCounter, "channel",
+     "Notifications that the channel's receiver has refused, or that waited for a day.",
+     [](const Readings& r) { return OfEachChannel(r, &ChannelReading::failed); }},
+    {"muster_notifications_dropped_total", MetricKind::kCounter, "",
+     "Notifications that were lost for want of room.",
+     [](const Readings& r) { return One(static_cast<double>(r.notifications_dropped)); }},
     {"muster_store_bytes", MetricKind::kGauge, "", "The size of the store's files.",
      [](const Readings& r) { return One(static_cast<double>(r.store_bytes)); }},
     {"muster_authority_expiry_timestamp_seconds", MetricKind::kGauge, "",

@@ -28,6 +28,12 @@ struct ProcessReading {
   size_t open_files = 0;
 };
 
+// A channel of notifications; counters begin with the process.
+struct ChannelReading {
+  std::string name;
+  uint64_t pending = 0, delivered = 0, failed = 0;
+};
+
 struct Readings {
   std::string version;
   absl::Time started_at;
@@ -39,6 +45,8 @@ struct Readings {
   std::map<std::string, size_t> rollout_nodes;  // of these, by step
   bool gate_is_shut = false;                    // Slurm gets only nodes that have passed
   bool gate_is_in_trouble = false;
+  std::vector<ChannelReading> channels;
+  uint64_t notifications_dropped = 0;
   uint64_t store_bytes = 0;
   // When the authority that has signed all certificates ends.
   absl::Time authority_ends = absl::InfiniteFuture();

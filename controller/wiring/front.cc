@@ -120,7 +120,8 @@ Front::Front(const Config& config, Core& core, Work& work)
                }),
       stacks(*core.resources.store, core.inventory),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
-               config.exec == "on") {}
+               config.exec == "on"),
+      notifications(work.notifications) {}
 
 Front::~Front() = default;
 
@@ -137,7 +138,8 @@ absl::Status Front::Listen(const Config& config) {
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
            &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
-           &explanations, &users, &authority, &validations, &hardware, &stacks, &commands}) {
+           &explanations, &users, &authority, &validations, &hardware, &stacks, &commands,
+           &notifications}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

@@ -17,6 +17,7 @@
 #include "controller/service/hardware_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
+#include "controller/service/notification_service.h"
 #include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
@@ -71,6 +72,7 @@ struct Front {
   HardwareService hardware;
   StackService stacks;
   CommandService commands;
+  NotificationService notifications;
   std::unique_ptr<HttpServer> metrics_server;  // none: "off"
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;

@@ -99,6 +99,12 @@ absl::StatusOr<std::string> MetricsPage::Render() {
                               ServiceWord(work_.gate->ServiceOf(node.name())), node.connected()});
   }
   RETURN_IF_ERROR(store.View([&](Transaction& txn) { return ReadWork(txn, readings); }));
+  ASSIGN_OR_RETURN(const std::vector<notify::ChannelState> channels,
+                   work_.notifications.Channels());
+  for (const notify::ChannelState& channel : channels)
+    readings.channels.push_back(
+        {channel.config->name, channel.summary.pending, channel.delivered, channel.failed});
+  readings.notifications_dropped = work_.notifications.dropped();
   readings.gate_is_shut = work_.gate->is_shut();
   readings.gate_is_in_trouble = !work_.gate->trouble().ok();
   readings.store_bytes = store.SizeBytes();

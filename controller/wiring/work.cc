@@ -29,6 +29,7 @@ namespace muster::controller {
 
 Work::Work(const Config& config, Core& core)
     : core_(core),
+      notifications(ForNotifications()),
       slurm(
           core.registry, core.clock, [this] { return FindSlurmctld(); }, [this] { WakeGate(); }),
       gate(MakeGate(config)),
@@ -75,6 +76,7 @@ absl::Status Work::Start() {
   if (service_gate_ != nullptr) service_gate_->Start();
   if (drains != nullptr) drains->Start();
   housekeeper.Start();
+  notifications.Start();
   return absl::OkStatus();
 }
 
@@ -95,6 +97,7 @@ void Work::Stop() {
   follow_ups.Stop();
   validations.Stop();
   runs.Stop();
+  notifications.Stop();
 }
 
 absl::StatusOr<slurm::SlurmctldPlace> Work::FindSlurmctld() {
@@ -135,6 +138,24 @@ void Work::WakeGate() {
   if (service_gate_ != nullptr) service_gate_->Wake();
 }
 
+absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> Work::LatestInventory() {
+  ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
+  return std::make_pair(latest.revision, std::move(latest.inventory));
+}
+
+notify::NotifyCollaborators Work::ForNotifications() {
+  return {
+      .store = *core_.resources.store,
+      .clock = core_.clock,
+      .latest_inventory = [this] { return LatestInventory(); },
+      .make_channel =
+          [this](notify::ChannelConfig config) {
+            return notify::MakeChannel(std::move(config), *core_.resources.secrets);
+          },
+      .warn = LogWarning,
+  };
+}
+
 validation::ValidationCollaborators Work::ForValidations() {
   return {
       .store = *core_.resources.store,
@@ -143,11 +164,7 @@ validation::ValidationCollaborators Work::ForValidations() {
       .claims = claims,
       .gate = *gate,
       .catalog = checks::Checks(),
-      .latest_inventory =
-          [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
-        ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
-        return std::make_pair(latest.revision, std::move(latest.inventory));
-      },
+      .latest_inventory = [this] { return LatestInventory(); },
       .inventory = [this](uint64_t revision) { return core_.inventory.Get(revision); },
       .load_bundle = BundleLoader(*core_.resources.blobs),
   };

@@ -12,6 +12,7 @@
 #include "controller/gate/reboot_drains.h"
 #include "controller/gate/service_gate.h"
 #include "controller/housekeeper.h"
+#include "controller/notify/notifications.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/update_policies.h"
 #include "controller/run/plan/playbook_compiler.h"
@@ -40,9 +41,11 @@ struct Work {
   void Stop();
 
  private:
+  absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> LatestInventory();
   absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld();
   bool CanAskSlurm();
   std::unique_ptr<validation::JobGate> MakeGate(const Config& config);
+  notify::NotifyCollaborators ForNotifications();
   validation::ValidationCollaborators ForValidations();
   RunCollaborators ForRuns(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
@@ -55,6 +58,7 @@ struct Work {
   validation::ServiceGate* service_gate_ = nullptr;  // the gate, if there is one to shut
 
  public:
+  notify::Notifications notifications;
   slurm::AgentSlurmControl slurm;
   std::unique_ptr<validation::JobGate> gate;
   std::unique_ptr<validation::RebootDrains> drains;  // nullptr: the gate is not shut

@@ -54,6 +54,11 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.NodeService/RemoveNode", Audience::kAdmins, "node remove"},
     {"/muster.v1.NodeService/ResumeNodes", Audience::kOperators, "node resume"},
 
+    // Receivers' addresses and words; and a test sends something to people outside.
+    {"/muster.v1.NotificationService/ListNotificationChannels", Audience::kOperators,
+     "notify list"},
+    {"/muster.v1.NotificationService/TestNotificationChannel", Audience::kOperators, "notify test"},
+
     {"/muster.v1.RolloutService/AbortRollout", Audience::kOperators, "rollout abort"},
     {"/muster.v1.RolloutService/CreateRollout", Audience::kOperators, "update"},
     {"/muster.v1.RolloutService/ExplainRolloutNode", Audience::kViewers, "rollout explain"},
