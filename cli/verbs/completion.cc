@@ -22,6 +22,7 @@
 #include "common/base/status.h"
 #include "muster/v1/artifact.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/notification.grpc.pb.h"
 #include "muster/v1/rollout.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
@@ -148,6 +149,15 @@ std::vector<std::string> BundleNames(Context& context) {
       });
 }
 
+std::vector<std::string> ChannelNames(Context& context) {
+  return Listed<v1::NotificationService>(
+      context, &v1::NotificationService::Stub::ListNotificationChannels,
+      [](const v1::ListNotificationChannelsResponse& response, std::vector<std::string>& names) {
+        for (const v1::NotificationChannel& channel : response.channels())
+          names.push_back(channel.name());
+      });
+}
+
 // The YAML files of a folder in the current directory, without their extension.
 std::vector<std::string> FilesIn(const char* folder) {
   std::vector<std::string> names;
@@ -176,6 +186,7 @@ const KindRow kKinds[] = {
     {"BUNDLE", BundleNames},
     {"BUNDLE|SITE", BundleNames},
     {"SECRET", SecretNames},
+    {"CHANNEL", ChannelNames},
     {"SUITE", [](Context&) { return FilesIn("playbooks/suites"); }},
     {"STACK", [](Context&) { return StackNames(); }},
     {"STACK|NODES",

@@ -26,6 +26,7 @@ void AddHelp(CLI::App& app, Context& context);
 void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);
 void AddNode(CLI::App& app, Context& context);
+void AddNotify(CLI::App& app, Context& context);
 void AddPlan(CLI::App& app, Context& context);
 void AddRollout(CLI::App& app, Context& context);
 void AddRun(CLI::App& app, Context& context);
@@ -49,8 +50,8 @@ void AddRma(CLI::App& validate, Context& context);
 void AddSecretRotate(CLI::App& secret, Context& context);
 
 // The candidates for the last of `words`, which may be empty; the words before it are complete.
-// Asks the controller for the names of nodes, runs, rollouts, validations, secrets or bundles, for
-// at most a second.
+// Asks the controller for the names of nodes, runs, rollouts, validations, secrets, channels or
+// bundles, for at most a second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 
