@@ -14,6 +14,7 @@ import sys
 MAY_INCLUDE = {
     "common/base": [],
     "common/checks": ["common/base"],
+    "common/health": [],
     "common/value": ["common/base", "muster/v1"],
     "common/wire": ["common/base"],
     "common/yaml": ["common/base"],
