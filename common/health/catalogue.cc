@@ -25,8 +25,8 @@ constexpr ConditionInfo kConditions[] = {
     {"gpu_driver", kFatal, kDrain, "The machine has GPUs, but their driver does not answer",
      kGpuMetrics},
     {"gpu_xid", kFatal, kDrain,
-     "The driver logged an Xid after which the GPU has to be reset, the machine rebooted or the "
-     "card looked at",
+     "The driver logged an error, mostly an Xid, after which the GPU has to be reset, the machine "
+     "rebooted or the card looked at",
      kKernelLog},
     {"gpu_xid_watch", kWarning, kNotify,
      "The driver logged an Xid whose details decide what to do, or that is not in the table",
@@ -49,8 +49,8 @@ constexpr ConditionInfo kConditions[] = {
     {"pcie_error", kWarning, kNotify, "The kernel logged an uncorrected error of PCIe", kKernelLog},
     // Network
     {"nic_down", kWarning, kNotify, "A network interface that had a link has lost it", kNet},
-    {"nic_slow", kWarning, kNotify,
-     "The link of a network interface is slower than it has been since the boot", kNet},
+    {"nic_slow", kWarning, kNotify, "The link of a network interface is slower than it was before",
+     kNet},
     {"nic_flapping", kWarning, kNotify, "A network interface lost its link again and again", kNet},
     {"nic_errors", kWarning, kNotify, "A network interface receives damaged packets", kNet},
     {"ib_port", kFatal, kDrain, "An InfiniBand port that was active is not active any more",
@@ -71,8 +71,7 @@ constexpr ConditionInfo kConditions[] = {
     {"mount_hung", kFatal, kDrain, "A network file system does not answer",
      "stat, in a child that may hang"},
     // Memory and processors
-    {"memory_ecc", kFatal, kDrain, "The memory had errors that could not be corrected",
-     "/sys/devices/system/edac, kernel log"},
+    {"memory_ecc", kFatal, kDrain, "The memory had errors that could not be corrected", kEdac},
     {"memory_ecc_corrected", kWarning, kNotify, "The memory has many errors, so far corrected ones",
      kEdac},
     {"machine_check", kFatal, kDrain,

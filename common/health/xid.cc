@@ -7,16 +7,16 @@ namespace muster::health {
 namespace {
 
 using enum XidAction;
-using enum XidCause;
+using enum Cause;
 
 // By NVIDIA's catalogue of Xids. A row or page that waits to be replaced is also read from the GPU
 // itself, where it ends with the repair.
 constexpr XidInfo kXids[] = {
-    {13, 13, kRestartApp, kApplication, "exception of a kernel: illegal address or instruction"},
-    {31, 31, kRestartApp, kApplication, "page fault"},
-    {32, 32, kRestartApp, kApplication, "corrupted push buffer"},
-    {43, 43, kIgnore, kApplication, "reset of a channel after an error of a program"},
-    {45, 45, kIgnore, kApplication, "cleanup after a program that ended"},
+    {13, 13, kRestartApp, kSoftware, "exception of a kernel: illegal address or instruction"},
+    {31, 31, kRestartApp, kSoftware, "page fault"},
+    {32, 32, kRestartApp, kSoftware, "corrupted push buffer"},
+    {43, 43, kIgnore, kSoftware, "reset of a channel after an error of a program"},
+    {45, 45, kIgnore, kSoftware, "cleanup after a program that ended"},
     {46, 46, kResetGpu, kHardware, "the GPU stopped"},
     {48, 48, kWatch, kHardware, "uncorrectable memory error"},
     {54, 54, kCheckPower, kHardware, "auxiliary power is not connected"},
@@ -26,7 +26,7 @@ constexpr XidInfo kXids[] = {
     {74, 74, kWatch, kHardware, "error of an NVLink"},
     {79, 79, kReboot, kHardware, "the GPU has fallen off the bus"},
     {92, 92, kIgnore, kCorrected, "high rate of corrected memory errors"},
-    {94, 94, kRestartApp, kApplication, "uncorrectable memory error in a single program"},
+    {94, 94, kRestartApp, kSoftware, "uncorrectable memory error in a single program"},
     {95, 95, kResetGpu, kHardware, "uncorrectable memory error in more than one program"},
     {109, 109, kResetGpu, kHardware, "context switch timed out"},
     {110, 110, kResetGpu, kHardware, "security fault"},
@@ -34,7 +34,7 @@ constexpr XidInfo kXids[] = {
     {120, 120, kResetGpu, kHardware, "error of the GPU's system processor"},
     {121, 121, kIgnore, kCorrected, "corrected error of the link between chips"},
     {136, 136, kResetGpu, kHardware, "the GPU has to be reset"},
-    {137, 137, kIgnore, kApplication, "forbidden access over NVLink"},
+    {137, 137, kIgnore, kSoftware, "forbidden access over NVLink"},
     {140, 140, kResetGpu, kHardware, "uncorrectable memory error"},
     {143, 143, kResetGpu, kHardware, "the GPU could not be initialized"},
     {144, 150, kWatch, kHardware, "error of an NVLink of the fifth generation"},

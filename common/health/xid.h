@@ -19,13 +19,17 @@ enum class XidAction {
   kSupport,
 };
 
-// Whose fault it is.
-enum class XidCause { kHardware, kCorrected, kApplication };
+// What is behind a message of the kernel's or the driver's.
+enum class Cause {
+  kHardware,   // broken hardware
+  kCorrected,  // an error that the hardware has corrected itself
+  kSoftware,   // a job's program, or the kernel
+};
 
 struct XidInfo {
   int first, last;  // the same number, or a range that is treated alike
   XidAction action;
-  XidCause cause;
+  Cause cause;
   absl::string_view meaning;
 };
 

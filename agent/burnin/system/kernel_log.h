@@ -47,6 +47,8 @@ class KernelLogReader {
   const std::optional<double>& begins_at() const { return begins_at_; }
 
  private:
+  void TakeXid(int number, absl::string_view line);
+
   const double since_seconds_;
   KernelLogFindings findings_;
   std::optional<double> begins_at_;

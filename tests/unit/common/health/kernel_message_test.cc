@@ -1,0 +1,92 @@
+#include "common/health/kernel_message.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/health/catalogue.h"
+
+namespace muster::health {
+namespace {
+
+TEST(KernelMessage, ConditionsAreInTheCatalogue) {
+  for (const KernelMessage& row : KernelMessages()) {
+    if (row.condition.empty()) continue;
+    EXPECT_NE(FindCondition(row.condition), nullptr) << std::string(row.condition);
+  }
+}
+
+TEST(KernelMessage, NamesOfProgramsAreTooShortToDrainANode) {
+  constexpr size_t kLongestName = 15;  // TASK_COMM_LEN, with its NUL
+  for (const KernelMessage& row : KernelMessages()) {
+    const ConditionInfo* const condition = FindCondition(row.condition);
+    if (condition == nullptr || condition->policy != DefaultPolicy::kDrain) continue;
+    EXPECT_GT(row.words.size() + row.then.size(), kLongestName) << std::string(row.words);
+  }
+}
+
+TEST(KernelMessage, SaysWhatIsWrongWithWhat) {
+  struct Case {
+    const char* line;
+    const char* condition;
+    const char* object;
+  };
+  for (const Case& c : {
+           Case{"I/O error, dev sdb, sector 1234 op 0x0:(READ) flags 0x0", "disk_errors", "sdb"},
+           Case{"Buffer I/O error on dev dm-3, logical block 0, async page read", "disk_errors",
+                "dm-3"},
+           Case{"EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2", "disk_errors",
+                "sda1"},
+           Case{"XFS (nvme0n1p2): Corruption detected. Unmount and run xfs_repair", "disk_errors",
+                "nvme0n1p2"},
+           Case{"pcieport 0000:00:1c.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), "
+                "type=Transaction Layer",
+                "pcie_error", "0000:00:1c.0"},
+           Case{"NVRM: GPU 0000:3B:00.0: GPU has fallen off the bus.", "gpu_xid", "0000:3b:00.0"},
+           Case{"NVRM: GPU at PCI:0000:3b:00: GPU-1 has fallen off the bus", "gpu_xid",
+                "0000:3b:00"},
+           Case{"mce: [Hardware Error]: CPU 2: Machine Check: 0 Bank 5: be00000000800400",
+                "machine_check", ""},
+           Case{"mce: [Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", "", ""},
+           Case{"watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [python:1234]", "kernel_lockup",
+                ""},
+           Case{"rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "kernel_lockup", ""},
+           Case{"INFO: task kworker/1:2:431 blocked for more than 120 seconds.", "hung_task", ""},
+           Case{"Memory cgroup out of memory: Killed process 7 (I/O error) total-vm:1kB",
+                "oom_kill", ""},
+           Case{"BUG: unable to handle page fault for address: ffff8880", "kernel_oops", ""},
+           Case{"EDAC MC0: 1 CE memory read error on CPU_SrcID#0 (channel:1 page:0x1)", "", ""},
+       }) {
+    SCOPED_TRACE(c.line);
+    const std::optional<MessageMeaning> meaning = ReadKernelMessage(c.line);
+    ASSERT_TRUE(meaning.has_value());
+    EXPECT_EQ(meaning->condition, c.condition);
+    EXPECT_EQ(meaning->object, c.object);
+  }
+  for (const char* line : {"", "usb 1-1: new high-speed USB device", "mce: CPU supports 32 banks",
+                           "EDAC MC: Ver: 3.0.0", "NVRM: loading NVIDIA UNIX x86_64 Module"}) {
+    EXPECT_FALSE(ReadKernelMessage(line).has_value()) << line;
+  }
+}
+
+TEST(KernelMessage, ObjectsAreShortWords) {
+  const std::optional<MessageMeaning> meaning =
+      ReadKernelMessage(absl::StrCat("I/O error, dev ", std::string(1000, 'x'), "\x1b[31m"));
+  ASSERT_TRUE(meaning.has_value());
+  EXPECT_EQ(meaning->object, std::string(64, 'x'));
+  EXPECT_EQ(ReadKernelMessage("I/O error, dev \x1b[31m")->object, "");
+}
+
+TEST(KernelMessage, ReadsXids) {
+  const auto xid = ParseXidMessage("NVRM: Xid (PCI:0000:3B:00): 79, pid='<unknown>', name=x");
+  ASSERT_TRUE(xid.has_value());
+  EXPECT_EQ(xid->slot, "0000:3b:00");
+  EXPECT_EQ(xid->xid, 79);
+  EXPECT_EQ(ParseXidMessage("NVRM: Xid (0000:03:00): 43, Ch 00000010")->slot, "0000:03:00");
+  for (const char* line : {"NVRM: Xid (PCI:0000:3b:00)", "NVRM: Xid (PCI:0000:3b:00): x",
+                           "NVRM: Xid (PCI:0000:3b:00): 99999999999999999999", "Xid 79"}) {
+    EXPECT_FALSE(ParseXidMessage(line).has_value()) << line;
+  }
+}
+
+}  // namespace
+}  // namespace muster::health
