@@ -255,6 +255,25 @@ absl::StatusOr<UnitStatus> SdBusUnitManager::GetStatus(const std::string& unit) 
   return ReadStatus(bus.get(), unit);
 }
 
+absl::StatusOr<std::vector<std::string>> SdBusUnitManager::ListFailed() {
+  constexpr char kWhat[] = "listing failed units";
+  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
+  ASSIGN_OR_RETURN(const MessageHandle reply,
+                   CallManager(bus.get(), "ListUnitsFiltered", kWhat, "as", 1, "failed"));
+  int result = sd_bus_message_enter_container(reply.get(), 'a', "(ssssssouso)");
+  std::vector<std::string> names;
+  while (result >= 0) {
+    const char *name = nullptr, *text = nullptr;
+    uint32_t job = 0;
+    result = sd_bus_message_read(reply.get(), "(ssssssouso)", &name, &text, &text, &text, &text,
+                                 &text, &text, &job, &text, &text);
+    if (result <= 0) break;
+    names.emplace_back(name);
+  }
+  if (result < 0) return ErrnoStatus(-result, kWhat);
+  return names;
+}
+
 absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   const JobRow& row = RowOf(job);
   const std::string what = absl::StrCat(row.word, " ", unit);

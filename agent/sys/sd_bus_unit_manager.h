@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "agent/sys/unit_manager.h"
@@ -30,6 +31,7 @@ class SdBusUnitManager final : public UnitManager {
                    absl::Duration job_timeout = kUnitJobTimeout);
 
   absl::StatusOr<UnitStatus> GetStatus(const std::string& unit) override;
+  absl::StatusOr<std::vector<std::string>> ListFailed() override;
   absl::Status Run(UnitJob job, const std::string& unit) override;
   absl::Status SetEnabled(const std::string& unit, bool enabled) override;
   absl::Status SetMasked(const std::string& unit, bool masked) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,6 +30,8 @@ class UnitManager {
   virtual ~UnitManager() = default;
   // A unit that does not exist has load_state "not-found"; that is not an error.
   virtual absl::StatusOr<UnitStatus> GetStatus(const std::string& unit) = 0;
+  // The names of all units that have failed.
+  virtual absl::StatusOr<std::vector<std::string>> ListFailed() = 0;
   // Returns when systemd has finished the job, not when it queued it. NotFound without such a unit;
   // the error of a failed job contains the unit's last journal lines.
   virtual absl::Status Run(UnitJob job, const std::string& unit) = 0;

@@ -38,6 +38,14 @@ class FakeUnitManager final : public agent::UnitManager {
     return it->second.status;
   }
 
+  absl::StatusOr<std::vector<std::string>> ListFailed() override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<std::string> failed;
+    for (const auto& [name, unit] : units)
+      if (unit.status.active_state == "failed") failed.push_back(name);
+    return failed;
+  }
+
   absl::Status Run(agent::UnitJob job, const std::string& unit) override {
     static const char* const kWords[] = {"start ", "stop ", "restart ", "reload "};
     absl::MutexLock lock(&mutex_);

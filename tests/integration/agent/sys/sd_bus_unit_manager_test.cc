@@ -109,6 +109,17 @@ class SmallSystemd {
   static int OnLoad(sd_bus_message* message, void*, sd_bus_error*) {
     return sd_bus_reply_method_return(message, "o", kUnitPath);
   }
+  // Two units, whatever their state.
+  static int OnList(sd_bus_message* message, void* data, sd_bus_error*) {
+    const char* state = nullptr;
+    sd_bus_message_enter_container(message, 'a', "s");
+    sd_bus_message_read(message, "s", &state);
+    Self(data).Log(message, state);
+    return sd_bus_reply_method_return(message, "a(ssssssouso)", 2, "backup.service", "Backup",
+                                      "loaded", "failed", "failed", "", "/u/1", 0u, "", "/",
+                                      "scratch.mount", "Scratch", "loaded", "failed", "failed", "",
+                                      "/u/2", 7u, "start", "/job/7");
+  }
   static int OnPlain(sd_bus_message* message, void* data, sd_bus_error*) {
     Self(data).Log(message, "");
     return sd_bus_reply_method_return(message, "");
@@ -168,6 +179,8 @@ class SmallSystemd {
     static const sd_bus_vtable kManagerTable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD("LoadUnit", "s", "o", OnLoad, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD("ListUnitsFiltered", "as", "a(ssssssouso)", OnList,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Subscribe", "", "", OnPlain, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("Reload", "", "", OnPlain, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD("StartUnit", "ss", "o", OnJob, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -250,6 +263,13 @@ TEST_F(SdBusUnitManagerTest, ReadsTheStatus) {
   EXPECT_EQ(status->sub_state, "running");
   EXPECT_EQ(status->unit_file_state, "enabled");
   EXPECT_TRUE(status->need_daemon_reload);
+}
+
+TEST_F(SdBusUnitManagerTest, ListsUnitsThatFailed) {
+  const auto failed = units_->ListFailed();
+  ASSERT_OK(failed);
+  EXPECT_THAT(*failed, ::testing::ElementsAre("backup.service", "scratch.mount"));
+  EXPECT_THAT(systemd_->log(), ::testing::ElementsAre("ListUnitsFiltered failed"));
 }
 
 TEST_F(SdBusUnitManagerTest, TellsWhetherAOneshotHasRun) {

@@ -61,6 +61,9 @@ class Machine final : public UnitManager, public sys::ProcessRunner {
     return sys::ProcessResult{};
   }
   absl::StatusOr<UnitStatus> GetStatus(const std::string&) override { return UnitStatus{}; }
+  absl::StatusOr<std::vector<std::string>> ListFailed() override {
+    return std::vector<std::string>();
+  }
   absl::Status Run(UnitJob job, const std::string& unit) override {
     EXPECT_EQ(unit, kServiceUnit);
     Act();
