@@ -10,6 +10,8 @@ int RunCommand(const Flags& flags);
 int JoinCommand(const Flags& flags);
 // Prints its findings; 1 when something is wrong.
 int CheckCommand(const Flags& flags);
+// Prints what is wrong with the node by the agent's last report; see agent/health/local_report.h.
+int HealthCommand(const Flags& flags);
 // Carries out the order to exchange the agent, if there is one.
 int UpgradeCommand(const Flags& flags);
 

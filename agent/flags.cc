@@ -34,6 +34,11 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   AddJoinFlags(*join, flags);
   CLI::App* check =
       app.add_subcommand("check", "check whether this node has joined and reaches its controller");
+  CLI::App* health = app.add_subcommand(
+      "health",
+      "print which conditions of this node are bad or unknown; exits with 1 for a bad one");
+  health->add_flag("--slurm", flags.slurm,
+                   "answer Slurm's HealthCheckProgram: nothing unless a condition drains the node");
   CLI::App* upgrade =
       app.add_subcommand("upgrade", "exchange the agent as a plan has ordered; systemd starts it");
   app.add_subcommand("version", "print the version");
@@ -47,6 +52,7 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   flags.command = run->parsed()       ? Command::kRun
                   : join->parsed()    ? Command::kJoin
                   : check->parsed()   ? Command::kCheck
+                  : health->parsed()  ? Command::kHealth
                   : upgrade->parsed() ? Command::kUpgrade
                                       : Command::kVersion;
   return true;

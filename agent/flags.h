@@ -7,7 +7,7 @@
 
 namespace muster::agent {
 
-enum class Command { kRun, kJoin, kCheck, kUpgrade, kVersion };
+enum class Command { kRun, kJoin, kCheck, kHealth, kUpgrade, kVersion };
 
 struct Flags {
   Command command = Command::kRun;
@@ -17,6 +17,8 @@ struct Flags {
   JoinOptions join;
   std::string token_file;  // "-": standard input
   bool no_start = false;   // leave the service alone
+  // health
+  bool slurm = false;
 };
 
 // Fills in `flags`; false when the program has to end with `exit_code` (help, or bad usage, which

@@ -27,6 +27,8 @@ int Main(int argc, char** argv) {
       return JoinCommand(flags);
     case Command::kCheck:
       return CheckCommand(flags);
+    case Command::kHealth:
+      return HealthCommand(flags);
     case Command::kUpgrade:
       return UpgradeCommand(flags);
     case Command::kVersion:

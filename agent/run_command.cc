@@ -18,6 +18,8 @@
 #include "agent/facts/gather.h"
 #include "agent/facts/probe.h"
 #include "agent/flags.h"
+#include "agent/health/health_monitor.h"
+#include "agent/health/local_report.h"
 #include "agent/log.h"
 #include "agent/memory.h"
 #include "agent/resources/types.h"
@@ -42,6 +44,7 @@
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
+#include "common/sys/process/process_control.h"
 
 namespace muster::agent {
 namespace {
@@ -79,15 +82,17 @@ bool HasWork(const v1::Step& step, ResourceContext& context) {
 }
 
 // Supervises the threads until a signal comes. False: the agent must be restarted.
-bool Supervise(const Engine& engine, const Session& session, const Journal& journal,
-               ServiceNotify& notify, Clock& clock) {
+bool Supervise(const Engine& engine, const Session& session, health::HealthMonitor& health,
+               const Journal& journal, ServiceNotify& notify, Clock& clock) {
   MemoryKeeper memory;
+  absl::Time last_look = clock.Now();
   while (!AwaitSignal(kSupervisionInterval)) {
     if (journal.broken()) {
       LogError("the journal's disk failed; restarting to read its present content");
       return false;
     }
     const absl::Time now = clock.Now();
+    if (now < std::exchange(last_look, now)) health.LookNow();
     const bool alive =
         now - engine.last_alive() < kThreadPatience && now - session.last_alive() < kThreadPatience;
     if (alive) notify.Alive();
@@ -184,23 +189,45 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
         return command_runner.Run(command, control);
       },
       [&mailbox] { mailbox.Wake(); });
-  auto& session =
-      *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files, engine, journal,
-                   mailbox, reboots, checks, slurm, commands, facts, channel, clock);
+  auto& trends = *new health::Trends;
+  auto& gpu_names = *new health::GpuNames;
+  auto& health_monitor =
+      *new health::HealthMonitor({.boot_id = boot_id,
+                                  .record_path = paths.Health(),
+                                  .local_report = health::kLocalReport,
+                                  .probes = health::MakeProbes({.processes = &processes,
+                                                                .units = &units,
+                                                                .clock = &clock,
+                                                                .trends = &trends,
+                                                                .gpus = &gpu_names}),
+                                  .run_site =
+                                      [&command_runner](const v1::StartCommand& command) {
+                                        sys::ProcessControl control;
+                                        return command_runner.Run(command, control);
+                                      },
+                                  .wake = [&mailbox] { mailbox.Wake(); },
+                                  .note = [](absl::string_view note) { LogInfo(note); },
+                                  .since_boot = &health::TimeSinceBoot},
+                                 trends, gpu_names, files, clock);
+  auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
+                               engine, journal, mailbox, reboots, checks, slurm, commands,
+                               health_monitor, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));
   transfers.Start([&context](const v1::Step& step) { return HasWork(step, context); });
   engine.Start();
+  health_monitor.Start();
   std::thread conversation([&session] { session.Run(); });
   ServiceNotify notify;
   notify.Ready();
-  const bool healthy = Supervise(engine, session, journal, notify, clock);
+  const bool healthy = Supervise(engine, session, health_monitor, journal, notify, clock);
   notify.Stopping();
   engine.Stop();
   transfers.Stop();
   checks.Shutdown("the agent was stopped");
   commands.Shutdown();
+  health_monitor.Stop();
   const absl::Time deadline = clock.Now() + kStopPatience;
   while (healthy && !engine.has_ended() && clock.Now() < deadline) {
     clock.Sleep(absl::Milliseconds(50));

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "absl/strings/str_split.h"
+#include "agent/facts/mount_field.h"
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
@@ -18,8 +19,9 @@ const std::set<absl::string_view>& KernelsOwn() {
   return kTypes;
 }
 
-// fstab's escapes: blanks, tabs, newlines and backslashes are written as octal numbers.
-std::string Unescape(absl::string_view field) {
+}  // namespace
+
+std::string UnescapeMountField(absl::string_view field) {
   std::string text;
   for (size_t i = 0; i < field.size(); ++i) {
     const auto octal = [&field](size_t at) { return field[at] >= '0' && field[at] <= '7'; };
@@ -34,16 +36,14 @@ std::string Unescape(absl::string_view field) {
   return text;
 }
 
-}  // namespace
-
 absl::Status ProbeMounts(const ProbeContext& context, v1::Facts& facts) {
   ASSIGN_OR_RETURN(const std::string text, ReadText(context.root + "/proc/self/mounts"));
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
     if (fields.size() < 4 || KernelsOwn().count(fields[2]) > 0) continue;
     v1::MountFacts& mount = *facts.add_mounts();
-    mount.set_source(Unescape(fields[0]));
-    mount.set_target(Unescape(fields[1]));
+    mount.set_source(UnescapeMountField(fields[0]));
+    mount.set_target(UnescapeMountField(fields[1]));
     mount.set_type(std::string(fields[2]));
     mount.set_options(std::string(fields[3]));
   }

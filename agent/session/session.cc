@@ -8,6 +8,7 @@
 #include "absl/random/distributions.h"
 #include "absl/strings/str_cat.h"
 #include "agent/command/command_supervisor.h"
+#include "agent/health/health_monitor.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
 #include "agent/slurm/slurm_requests.h"
@@ -16,6 +17,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/protocol.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
 
 namespace muster::agent {
 namespace {
@@ -41,7 +43,8 @@ constexpr size_t kMaxTogetherBytes = 256 << 10;
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
                  Journal& journal, Mailbox& mailbox, PermitRequests& reboots,
                  CheckSupervisor& checks, SlurmRequests& slurm, CommandSupervisor& commands,
-                 FactsSource& facts, CurrentChannel& channel, Clock& clock)
+                 health::HealthMonitor& health, FactsSource& facts, CurrentChannel& channel,
+                 Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
@@ -52,6 +55,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       checks_(checks),
       slurm_(slurm),
       commands_(commands),
+      health_(health),
       facts_(facts),
       channel_(channel),
       clock_(clock),
@@ -197,6 +201,7 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
   }
   for (v1::AgentMessage& message : slurm_.TakeDue()) stream.Send(std::move(message));
   for (v1::AgentMessage& message : commands_.TakeDue()) stream.Send(std::move(message));
+  for (v1::AgentMessage& message : health_.TakeDue()) stream.Send(std::move(message));
   if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
     v1::AgentMessage message;
     *message.mutable_progress() = *std::move(mail.progress);
@@ -208,6 +213,7 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
     v1::AgentMessage message;
     message.mutable_heartbeat()->set_uptime_s(
         static_cast<uint64_t>(std::max<int64_t>(0, absl::ToInt64Seconds(now - started_))));
+    health_.Describe(*message.mutable_heartbeat());
     if (stream.queued() < kQueueForProgress) stream.Send(std::move(message));
   }
   return true;
@@ -263,6 +269,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       RequestFacts("");
       checks_.OnConnected();
       slurm_.OnConnected();
+      health_.OnConnected();
       break;
     }
     case v1::ControllerMessage::kPlan:
@@ -309,6 +316,8 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       commands_.Stop(message.stop_command());
       break;
     case v1::ControllerMessage::kHealthSettings:
+      health_.Set(message.health_settings());
+      break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(
           "the controller sent a message that this agent does not know; is the agent "

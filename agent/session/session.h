@@ -28,6 +28,10 @@ class FileSystem;
 
 namespace muster::agent {
 
+namespace health {
+class HealthMonitor;
+}
+
 class CheckSupervisor;
 class CommandSupervisor;
 class ControllerStream;
@@ -54,7 +58,8 @@ class Session {
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
           Mailbox& mailbox, PermitRequests& reboots, CheckSupervisor& checks, SlurmRequests& slurm,
-          CommandSupervisor& commands, FactsSource& facts, CurrentChannel& channel, Clock& clock);
+          CommandSupervisor& commands, health::HealthMonitor& health, FactsSource& facts,
+          CurrentChannel& channel, Clock& clock);
   // The destructor waits for the facts that are being gathered.
 
   // Returns when the mailbox was told to stop.
@@ -97,6 +102,7 @@ class Session {
   CheckSupervisor& checks_;
   SlurmRequests& slurm_;
   CommandSupervisor& commands_;
+  health::HealthMonitor& health_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

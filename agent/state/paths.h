@@ -21,6 +21,7 @@ namespace muster::agent {
 // │   ├── journal                records; see journal_codec.h
 // │   └── damage.txt             describes the last damaged journal, without its contents
 // ├── records/<resource>/<key>    what resources remember; see resource_records.h
+// ├── health                     what health monitoring remembers; HealthRecord
 // ├── checks/<check id>           running checks, and reports not yet stored; check_files.h
 // └── blobs/<sha256>             contents that unfinished plans name, fetched once;
 //                                with .part and .part.from: on their way, see partial.h
@@ -43,6 +44,7 @@ class Paths {
   std::string UpgradeDirectory() const { return root_ + "/upgrade"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string RecordDirectory() const { return root_ + "/records"; }
+  std::string Health() const { return root_ + "/health"; }
   std::string CheckDirectory() const { return root_ + "/checks"; }
   std::string BlobDirectory() const { return root_ + "/blobs"; }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "agent/command/command_supervisor.h"
+#include "agent/health/health_monitor.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
 #include "agent/slurm/slurm_requests.h"
@@ -39,6 +40,16 @@ class CountingFacts final : public FactsSource {
     v1::Facts facts;
     facts.mutable_os()->set_id("debian");
     return facts;
+  }
+};
+
+// A full file system.
+class FullDisk final : public health::Probe {
+ public:
+  absl::StatusOr<health::Findings> Look(const muster::health::Limits&) override {
+    health::Findings findings;
+    findings.Bad("disk_full", "/", "97 %");
+    return findings;
   }
 };
 
@@ -121,9 +132,27 @@ class SessionTest : public ::testing::Test {
           return end;
         },
         [this] { mailbox_->Wake(); });
+    health_ = std::make_unique<health::HealthMonitor>(
+        health::HealthMonitor::Options{
+            .boot_id = "boot",
+            .record_path = paths_.Health(),
+            .local_report = dir_.path() + "/run/health",
+            .log_path = dir_.path() + "/kmsg",
+            .probes = {{.name = "disk",
+                        .conditions = {{"disk_full", {}}},
+                        .interval = absl::Seconds(30),
+                        .time_limit = absl::Seconds(10),
+                        .probe = std::make_shared<FullDisk>()}},
+            .run_site = [](const v1::StartCommand&) { return v1::CommandEnd(); },
+            .wake = [this] { mailbox_->Wake(); },
+            .note = [this](absl::string_view note) { mailbox_->OnNote(note); },
+            .since_boot = [] { return absl::Hours(1); }},
+        trends_, gpus_, files_, clock_);
+    ASSERT_OK(files_.WriteAtomically(dir_.path() + "/kmsg", "", {}));
+    health_->Start();
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
-                                         *reboots_, *checks_, *slurm_, *commands_, facts_, channel_,
-                                         clock_);
+                                         *reboots_, *checks_, *slurm_, *commands_, *health_, facts_,
+                                         channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -134,6 +163,7 @@ class SessionTest : public ::testing::Test {
     if (!slurm_may_answer_.HasBeenNotified()) slurm_may_answer_.Notify();
     slurm_.reset();
     commands_.reset();
+    health_.reset();
     checks_.reset();
     engine_.reset();
     journal_.reset();
@@ -191,6 +221,9 @@ class SessionTest : public ::testing::Test {
   absl::Notification slurm_may_answer_;
   std::unique_ptr<SlurmRequests> slurm_;
   std::unique_ptr<CommandSupervisor> commands_;
+  health::Trends trends_;
+  health::GpuNames gpus_;
+  std::unique_ptr<health::HealthMonitor> health_;
   std::unique_ptr<Session> session_;
   std::thread thread_;
 };
@@ -267,6 +300,36 @@ TEST_F(SessionTest, GreetsBeatsAndSendsFacts) {
     return false;
   }));
   EXPECT_THAT(session_->status_text(), HasSubstr("as c001"));
+}
+
+TEST_F(SessionTest, ReportsHealthToEachConnectionAndNamesTheReportInItsHeartbeats) {
+  const auto is_reported = [](auto& c) {
+    uint64_t sequence = 0;  // over this stream
+    bool is_named = false;
+    for (const v1::AgentMessage& m : c.received) {
+      if (m.has_hello()) sequence = 0, is_named = false;
+      for (const v1::Condition& condition : m.health().conditions())
+        if (condition.name() == "disk_full") sequence = m.health().sequence();
+      is_named = is_named || (sequence > 0 && m.heartbeat().health_sequence() == sequence &&
+                              m.heartbeat().conditions_bad() == 1);
+    }
+    return is_named;
+  };
+  Start();
+  ASSERT_TRUE(controller_.Await(is_reported));
+  controller_.Break(grpc::Status(grpc::StatusCode::UNAVAILABLE, "cable"));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
+  ASSERT_TRUE(controller_.Await(is_reported));
+  v1::ControllerMessage settings;
+  settings.mutable_health_settings()->add_disabled("disk_full");
+  settings.mutable_health_settings()->add_disabled("no_such");
+  controller_.Send(settings);
+  ASSERT_TRUE(controller_.Await([](auto& c) {
+    for (auto m = c.received.rbegin(); m != c.received.rend(); ++m)
+      if (m->has_health()) return m->health().conditions().empty();
+    return false;
+  }));
+  EXPECT_THAT(notes(), HasSubstr("no_such"));
 }
 
 TEST_F(SessionTest, RunsAPlanAndTellsEveryStepOnce) {

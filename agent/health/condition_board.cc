@@ -1,0 +1,127 @@
+#include "agent/health/condition_board.h"
+
+#include <algorithm>
+
+#include "common/base/text/plain_text.h"
+
+namespace muster::agent::health {
+
+void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions,
+                           const std::vector<Finding>& troubles, absl::Duration longest_step,
+                           absl::Time now) {
+  std::map<Key, const Finding*> found;
+  for (const Finding& finding : troubles) {
+    Key key(finding.condition, PlainText(finding.object, Lines::kOne, kMaxObjectBytes));
+    const auto [place, is_new] = found.emplace(std::move(key), &finding);
+    if (!is_new && finding.status == Status::kBad) place->second = &finding;
+  }
+  for (const auto& [key, finding] : found) {
+    if (states_.count(key) > 0) continue;
+    if (HasRoom()) {
+      states_[key].since = now;
+    } else {
+      ++dropped_;
+    }
+  }
+  for (auto it = states_.begin(); it != states_.end();) {
+    auto& [key, state] = *it;
+    const auto condition = std::find_if(
+        conditions.begin(), conditions.end(),
+        [&name = key.first](const WatchedCondition& watched) { return watched.name == name; });
+    if (condition == conditions.end()) {
+      ++it;
+      continue;
+    }
+    const auto seen = found.find(key);
+    const auto whole = found.find(Key(key.first, ""));
+    const bool is_unseen = whole != found.end() && whole->second->status == Status::kUnknown;
+    const Status status = seen != found.end() ? seen->second->status
+                          : is_unseen         ? Status::kUnknown
+                                              : Status::kOk;
+    const Status held = state.hysteresis.See(status, condition->patience, longest_step, now);
+    if (held != state.reported) {
+      state.reported = held;
+      state.since = now;
+      if (seen != found.end())
+        state.evidence = PlainText(seen->second->evidence, Lines::kOne, kMaxEvidenceBytes);
+    }
+    it = state.hysteresis.is_idle() ? states_.erase(it) : std::next(it);
+  }
+}
+
+void ConditionBoard::Forget(absl::string_view condition) {
+  for (auto it = states_.begin(); it != states_.end();)
+    it = it->first.first == condition ? states_.erase(it) : std::next(it);
+  ForgetEvents(condition);
+}
+
+bool ConditionBoard::AddEvent(Event event, absl::Time now) {
+  if (event.until <= now) return false;
+  event.object = PlainText(event.object, Lines::kOne, kMaxObjectBytes);
+  Key key(event.condition, event.object);
+  const auto found = events_.find(key);
+  if (found != events_.end()) {
+    found->second.until = std::max(found->second.until, event.until);
+    return false;
+  }
+  if (!HasRoom()) {
+    ++dropped_;
+    return false;
+  }
+  event.evidence = PlainText(event.evidence, Lines::kOne, kMaxEvidenceBytes);
+  event.since = std::min(event.since, now);
+  events_.emplace(std::move(key), std::move(event));
+  return true;
+}
+
+void ConditionBoard::Restore(const ConditionRow& row) {
+  if (!HasRoom()) return;
+  State& state = states_[Key(row.condition, row.object)];
+  state.hysteresis = Hysteresis(Status::kBad);
+  state.reported = Status::kBad;
+  state.since = row.since;
+  state.evidence = row.evidence;
+}
+
+std::vector<ConditionRow> ConditionBoard::BadFindings() const {
+  std::vector<ConditionRow> rows;
+  for (const auto& [key, state] : states_) {
+    if (state.reported == Status::kBad)
+      rows.push_back({key.first, key.second, Status::kBad, state.since, state.evidence});
+  }
+  return rows;
+}
+
+void ConditionBoard::ForgetEvents(absl::string_view condition) {
+  for (auto it = events_.begin(); it != events_.end();)
+    it = it->first.first == condition ? events_.erase(it) : std::next(it);
+}
+
+void ConditionBoard::Expire(absl::Time now) {
+  for (auto it = events_.begin(); it != events_.end();)
+    it = it->second.until <= now ? events_.erase(it) : std::next(it);
+}
+
+std::vector<Event> ConditionBoard::Events() const {
+  std::vector<Event> events;
+  for (const auto& [key, event] : events_) events.push_back(event);
+  return events;
+}
+
+std::vector<ConditionRow> ConditionBoard::Rows() const {
+  std::map<Key, ConditionRow> rows;
+  for (const auto& [key, event] : events_) {
+    if (!IsDisabled(key.first))
+      rows[key] = {key.first, key.second, Status::kBad, event.since, event.evidence};
+  }
+  for (const auto& [key, state] : states_) {
+    if (state.reported == Status::kOk || IsDisabled(key.first)) continue;
+    rows.try_emplace(
+        key, ConditionRow{key.first, key.second, state.reported, state.since, state.evidence});
+  }
+  std::vector<ConditionRow> sorted;
+  for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  return sorted;
+}
+
+}  // namespace muster::agent::health

@@ -1,0 +1,334 @@
+#include "agent/health/health_monitor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/health/health_record.h"
+#include "common/base/clock.h"
+#include "common/health/kernel_message.h"
+#include "common/health/xid.h"
+#include "common/sys/file_system.h"
+#include "muster/v1/records.pb.h"
+
+namespace muster::agent::health {
+namespace {
+
+using muster::health::ConditionInfo;
+using muster::health::FindCondition;
+
+constexpr absl::Duration kSelfInterval = absl::Seconds(30);
+// So many looks in a row without a sign of life of the log's reader, and it has stopped. Looks are
+// counted instead of time, which may be set.
+constexpr int kLogPatience = 4;
+// The first look at the GPUs takes no longer, on a node that is well.
+constexpr absl::Duration kLogDelay = absl::Seconds(10);
+// The record is written this often when something is new, and otherwise for the trends.
+constexpr absl::Duration kSaveDistance = absl::Minutes(1);
+constexpr absl::Duration kSaveInterval = absl::Hours(1);
+
+constexpr char kSites[] = "site";
+
+const std::vector<WatchedCondition>& OwnConditions() {
+  static const std::vector<WatchedCondition> kOwn = {{"kmsg_reader", {}}, {"agent_overload", {}}};
+  return kOwn;
+}
+
+// Those that only the kernel's log reports.
+std::set<std::string> LogConditions() {
+  std::set<std::string> names;
+  for (const muster::health::KernelMessage& row : muster::health::KernelMessages())
+    if (!row.condition.empty()) names.emplace(row.condition);
+  for (const absl::string_view name : ConditionsOfDriver()) names.emplace(name);
+  return names;
+}
+
+}  // namespace
+
+HealthMonitor::HealthMonitor(Options options, Trends& trends, GpuNames& gpus,
+                             sys::FileSystem& files, Clock& clock)
+    : options_(std::move(options)),
+      trends_(trends),
+      gpus_(gpus),
+      files_(files),
+      clock_(clock),
+      started_(clock.Now()),
+      worker_(clock, [this] { return Step(); }),
+      rounds_([this] { worker_.Wake(); }) {}
+
+HealthMonitor::~HealthMonitor() { Stop(); }
+
+void HealthMonitor::Start() {
+  Load();
+  rounds_.Set("catalogue", options_.probes);
+  worker_.Start();
+}
+
+void HealthMonitor::Stop() {
+  if (log_ == nullptr || worker_.is_stopping()) return;
+  worker_.Stop();
+  log_->Stop();
+  Save(clock_.Now());
+}
+
+void HealthMonitor::Load() {
+  const absl::StatusOr<std::string> text = files_.Read(options_.record_path);
+  v1::HealthRecord record;
+  if (text.ok() && !record.ParseFromString(*text)) record.Clear();
+  const bool same_boot = record.boot_id() == options_.boot_id;
+  trends_.Load(record, same_boot);
+  std::optional<uint64_t> position;
+  if (same_boot) {
+    if (record.has_log_sequence()) position = record.log_sequence();
+    std::set<std::string> watched;
+    for (const ProbeSpec& spec : options_.probes)
+      for (const WatchedCondition& condition : spec.conditions) watched.insert(condition.name);
+    absl::MutexLock lock(&mutex_);
+    log_done_ = position;
+    Restore(record, watched, started_, board_);
+  }
+  log_ = std::make_unique<LogReader>(
+      options_.log_path, LogPosition(position),
+      [this](const LogRecord& log_record) { TakeLogRecord(log_record); });
+}
+
+void HealthMonitor::Save(absl::Time now) {
+  v1::HealthRecord record;
+  {
+    absl::MutexLock lock(&mutex_);
+    record = MakeRecord(options_.boot_id, board_, log_done_);
+  }
+  v1::HealthRecord substance = record;
+  substance.clear_log_sequence();  // reading on is no news
+  std::string news = substance.SerializeAsString();
+  const bool is_due = now < saved_at_ || now - saved_at_ >= kSaveInterval ||
+                      (news != saved_ && now - saved_at_ >= kSaveDistance) || worker_.is_stopping();
+  if (!is_due) return;
+  trends_.Save(record);
+  Note(files_.WriteAtomically(options_.record_path, record.SerializeAsString(), {.mode = 0600}));
+  saved_ = std::move(news);
+  saved_at_ = now;
+}
+
+void HealthMonitor::Note(const absl::Status& status) {
+  const std::string trouble(status.message());
+  if (trouble != trouble_ && !status.ok()) options_.note(absl::StrCat("health: ", trouble));
+  if (!status.ok()) trouble_ = trouble;
+}
+
+void HealthMonitor::StartLogIfDue(absl::Time now) {
+  if (is_log_started_) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (watched_.count("gpu_driver") == 0 && now - started_ < kLogDelay) return;
+  }
+  is_log_started_ = true;
+  self_due_ = now + absl::Seconds(1);
+  log_->Start();
+}
+
+void HealthMonitor::TakeLogRecord(const LogRecord& record) {
+  const absl::Time now = clock_.Now();
+  const absl::Duration age = options_.since_boot() - record.since_boot;
+  absl::MutexLock lock(&mutex_);
+  log_done_ = record.sequence;
+  if (IsDriverStart(record.text)) {
+    for (const absl::string_view condition : ConditionsOfDriver()) board_.ForgetEvents(condition);
+    worker_.Wake();
+    return;
+  }
+  std::optional<Event> event =
+      ReadEvent(record.text, now - std::max(age, absl::ZeroDuration()), settings_.xid_actions,
+                [this](absl::string_view slot) { return gpus_.At(slot); });
+  if (event.has_value() && board_.AddEvent(*std::move(event), now)) worker_.Wake();
+}
+
+void HealthMonitor::LookAtSelf(absl::Time now) {
+  if (!is_log_started_) return;
+  Findings findings;
+  const LogReader::State log = log_->state();
+  const double lost = trends_.Add("kmsg/lost", static_cast<double>(log.lost), now).in_hour;
+  looks_without_round_ = log.rounds == log_rounds_ ? looks_without_round_ + 1 : 0;
+  log_rounds_ = log.rounds;
+  if (!log.status.ok()) {
+    findings.Bad("kmsg_reader", "", std::string(log.status.message()));
+  } else if (looks_without_round_ >= kLogPatience) {
+    findings.Bad("kmsg_reader", "", "the reader of the kernel's log has stopped");
+  } else if (lost > 0) {
+    findings.Bad("kmsg_reader", "",
+                 absl::StrCat(lost, " messages of the kernel were lost within an hour: ",
+                              "something floods its log"));
+  }
+  const double dropped =
+      trends_.Add("board/dropped", static_cast<double>(board_.dropped()), now).in_hour;
+  if (dropped > 0)
+    findings.Bad("agent_overload", "",
+                 absl::StrCat("within an hour ", dropped, " conditions found no room beside ",
+                              ConditionBoard::kMaxRows, " others"));
+  own_.Merge(OwnConditions(), findings.troubles, 2 * kSelfInterval, now);
+  for (const WatchedCondition& own : OwnConditions()) watched_.insert(own.name);
+  for (const std::string& name : LogConditions()) {
+    if (log.status.ok()) {
+      watched_.insert(name);
+    } else {
+      watched_.erase(name);
+    }
+  }
+}
+
+void HealthMonitor::Merge(const ProbeRounds::Outcome& outcome, absl::Time now) {
+  const ProbeSpec& spec = outcome.spec;
+  Findings findings;
+  if (outcome.findings.ok()) {
+    findings = *outcome.findings;
+  } else {
+    for (const WatchedCondition& condition : spec.conditions)
+      findings.Unknown(condition.name, "", std::string(outcome.findings.status().message()));
+  }
+  board_.Merge(spec.conditions, findings.troubles, 2 * spec.interval, now);
+  for (const WatchedCondition& condition : spec.conditions) watched_.insert(condition.name);
+  for (const std::string& name : findings.not_watched) {
+    watched_.erase(name);
+    board_.Forget(name);
+  }
+}
+
+muster::health::Severity HealthMonitor::SeverityOf(const std::string& condition) const {
+  if (const ConditionInfo* const known = FindCondition(condition)) return known->severity;
+  for (const SiteCondition& site : settings_.sites)
+    if (site.name == condition) return site.severity;
+  return muster::health::Severity::kWarning;
+}
+
+absl::Time HealthMonitor::ReportIfDue(const std::vector<ReportRow>& rows, absl::Time now) {
+  std::vector<std::string> watched;
+  for (const std::string& name : watched_)
+    if (!board_.IsDisabled(name)) watched.push_back(name);
+  v1::HealthReport report = MakeReport(rows, watched);
+  report.set_sequence(reported_.sequence());
+  const bool is_same = report.SerializeAsString() == reported_.SerializeAsString();
+  if (is_same && !must_report_) return absl::InfiniteFuture();
+  const absl::Duration distance =
+      must_report_ || DiffersInSubstance(report, reported_) ? kReportDistance : kEvidenceDistance;
+  // A clock that was set back must not hold reports up.
+  if (reported_at_ > now) reported_at_ = absl::InfinitePast();
+  const absl::Time may = reported_at_ + distance;
+  if (!must_report_ && now < may) return may;
+  report.set_sequence(++sequence_);
+  reported_ = report;
+  reported_at_ = now;
+  must_report_ = false;
+  due_.clear();
+  *due_.emplace_back().mutable_health() = std::move(report);
+  return absl::InfiniteFuture();
+}
+
+void HealthMonitor::WriteLocalReport(const std::vector<ReportRow>& rows, absl::Time now) {
+  LocalReport report = {.since_boot = absl::ZeroDuration(), .rows = rows};
+  std::string news = FormatLocalReport(report);
+  const bool is_due = now < written_at_ || now - written_at_ >= kLocalReportInterval ||
+                      (news != written_ && now - written_at_ >= kReportDistance);
+  if (!is_due) return;
+  report.since_boot = options_.since_boot();
+  const std::string folder = options_.local_report.substr(0, options_.local_report.rfind('/'));
+  absl::Status status = files_.MakeDirectory(folder, 0755);
+  if (status.ok())
+    status =
+        files_.WriteAtomically(options_.local_report, FormatLocalReport(report), {.mode = 0644});
+  Note(status);
+  written_ = std::move(news);
+  written_at_ = now;
+}
+
+absl::Time HealthMonitor::Step() {
+  const absl::Time now = clock_.Now();
+  muster::health::Limits limits;
+  std::optional<std::vector<SiteCondition>> sites;
+  {
+    absl::MutexLock lock(&mutex_);
+    limits = settings_.limits;
+    if (std::exchange(has_new_settings_, false)) sites = settings_.sites;
+  }
+  if (sites.has_value()) rounds_.Set(kSites, MakeSiteProbes(*sites, options_.run_site));
+  const std::vector<ProbeRounds::Outcome> outcomes = rounds_.Step(limits, now);
+  absl::Time next_report;
+  bool has_due = false;
+  std::vector<ReportRow> rows;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const ProbeRounds::Outcome& outcome : outcomes) Merge(outcome, now);
+    if (now >= self_due_ || self_due_ > now + kSelfInterval) {
+      LookAtSelf(now);
+      self_due_ = now + kSelfInterval;
+    }
+    board_.Expire(now);
+    std::vector<ConditionRow> found = board_.Rows();
+    for (ConditionRow& row : own_.Rows()) found.push_back(std::move(row));
+    for (const ConditionRow& row : found) {
+      const ConditionInfo* const known = FindCondition(row.condition);
+      rows.push_back(
+          {.row = row,
+           .severity = SeverityOf(row.condition),
+           .drains = known != nullptr && known->policy == muster::health::DefaultPolicy::kDrain});
+    }
+    const bool had_due = !due_.empty();
+    next_report = ReportIfDue(rows, now);
+    has_due = !had_due && !due_.empty();
+  }
+  if (has_due) options_.wake();
+  WriteLocalReport(rows, now);
+  StartLogIfDue(now);
+  Save(now);
+  return std::min({rounds_.NextDue(now), next_report, self_due_,
+                   is_log_started_ ? absl::InfiniteFuture() : now + absl::Seconds(1)});
+}
+
+void HealthMonitor::OnConnected() {
+  {
+    absl::MutexLock lock(&mutex_);
+    must_report_ = true;
+    due_.clear();
+    sent_.Clear();
+  }
+  worker_.Wake();
+}
+
+void HealthMonitor::Set(const v1::HealthSettings& message) {
+  std::vector<std::string> refused;
+  Settings settings = ReadSettings(message, refused);
+  for (const std::string& why : refused) options_.note(absl::StrCat("health settings: ", why));
+  const auto is_among = [&settings](const std::string& name) {
+    return std::any_of(settings.sites.begin(), settings.sites.end(),
+                       [&name](const SiteCondition& site) { return site.name == name; });
+  };
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const SiteCondition& site : settings_.sites) {
+      if (is_among(site.name)) continue;
+      board_.Forget(site.name);
+      watched_.erase(site.name);
+    }
+    has_new_settings_ = has_new_settings_ || settings_.sites != settings.sites;
+    board_.SetDisabled(settings.disabled);
+    own_.SetDisabled(settings.disabled);
+    settings_ = std::move(settings);
+  }
+  worker_.Wake();
+}
+
+std::vector<v1::AgentMessage> HealthMonitor::TakeDue() {
+  absl::MutexLock lock(&mutex_);
+  for (const v1::AgentMessage& message : due_) {
+    sent_.set_health_sequence(message.health().sequence());
+    sent_.set_conditions_bad(CountOf(message.health(), v1::CONDITION_STATUS_BAD));
+    sent_.set_conditions_unknown(CountOf(message.health(), v1::CONDITION_STATUS_UNKNOWN));
+  }
+  return std::exchange(due_, {});
+}
+
+void HealthMonitor::Describe(v1::Heartbeat& heartbeat) const {
+  absl::MutexLock lock(&mutex_);
+  heartbeat.MergeFrom(sent_);
+}
+
+}  // namespace muster::agent::health

@@ -1,0 +1,97 @@
+#include "agent/health/log_events.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/health/kernel_message.h"
+
+namespace muster::agent::health {
+namespace {
+
+using muster::health::XidAction;
+
+struct Hold {
+  absl::string_view condition;
+  int64_t hours;  // 0: until the next boot
+};
+// Hardware that has lied once is believed again after a boot, which resets it. The rest ends by
+// itself when nothing more is logged.
+constexpr Hold kHolds[] = {
+    {"gpu_xid", 0},     {"machine_check", 0},   {"kernel_oops", 0},  {"kernel_lockup", 24},
+    {"pcie_error", 24}, {"nvlink_error", 24},   {"disk_errors", 24}, {"gpu_xid_watch", 24},
+    {"hung_task", 1},   {"cpu_temperature", 1}, {"oom_kill", 1},
+};
+
+constexpr absl::string_view kOfDriver[] = {"gpu_xid", "gpu_xid_watch", "nvlink_error"};
+
+// "0000:3b:00": with its digits, so that no other words can pass for the driver's.
+bool IsSlot(absl::string_view slot) {
+  constexpr absl::string_view kShape = "0000:00:00";
+  if (slot.size() < kShape.size() || slot.size() > kShape.size() + 2) return false;
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    const bool is_digit = absl::StrContains("0123456789abcdef", slot.substr(i, 1));
+    if (kShape[i] == ':' ? slot[i] != ':' : !is_digit) return false;
+  }
+  return true;
+}
+
+Event MakeEvent(absl::string_view condition, std::string object, absl::string_view text,
+                absl::Time at) {
+  return {.condition = std::string(condition),
+          .object = std::move(object),
+          .evidence = std::string(text),
+          .since = at,
+          .until = at + HoldOf(condition)};
+}
+
+std::string GpuOr(absl::string_view slot,
+                  const std::function<std::string(absl::string_view)>& gpu_at) {
+  std::string uuid = gpu_at(slot);
+  return uuid.empty() ? std::string(slot) : uuid;
+}
+
+}  // namespace
+
+absl::Duration HoldOf(absl::string_view condition) {
+  const auto* const found =
+      std::find_if(std::begin(kHolds), std::end(kHolds),
+                   [condition](const Hold& hold) { return hold.condition == condition; });
+  if (found == std::end(kHolds) || found->hours == 0) return absl::InfiniteDuration();
+  return absl::Hours(found->hours);
+}
+
+std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidActions& actions,
+                               const std::function<std::string(absl::string_view)>& gpu_at) {
+  if (const std::optional<muster::health::XidMessage> message =
+          muster::health::ParseXidMessage(text)) {
+    if (!IsSlot(message->slot)) return std::nullopt;
+    const muster::health::XidInfo* const known = muster::health::FindXid(message->xid);
+    const auto site = actions.find(message->xid);
+    const XidAction action = site != actions.end() ? site->second
+                             : known != nullptr    ? known->action
+                                                   : XidAction::kWatch;
+    const absl::string_view condition = muster::health::ConditionOf(message->xid, action);
+    if (condition.empty()) return std::nullopt;
+    return MakeEvent(condition, GpuOr(message->slot, gpu_at),
+                     absl::StrCat("Xid ", message->xid, " (",
+                                  known != nullptr ? known->meaning : "not in the table", "; ",
+                                  muster::health::Word(action), "): ", text),
+                     at);
+  }
+  std::optional<muster::health::MessageMeaning> meaning = muster::health::ReadKernelMessage(text);
+  if (!meaning.has_value() || meaning->condition.empty()) return std::nullopt;
+  std::string object = std::move(meaning->object);
+  if (meaning->condition == "gpu_xid") object = GpuOr(object, gpu_at);
+  return MakeEvent(meaning->condition, std::move(object), text, at);
+}
+
+bool IsDriverStart(absl::string_view text) {
+  return absl::StartsWith(text, "NVRM: loading NVIDIA UNIX");
+}
+
+absl::Span<const absl::string_view> ConditionsOfDriver() { return kOfDriver; }
+
+}  // namespace muster::agent::health

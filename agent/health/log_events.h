@@ -1,0 +1,33 @@
+// From lines of the kernel's log to conditions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "agent/health/condition_board.h"
+#include "common/health/xid.h"
+
+namespace muster::agent::health {
+
+// What a site says about Xids, where it differs from the table.
+using XidActions = std::map<int, muster::health::XidAction>;
+
+// How long a condition lasts after the last line that reported it; infinite: until the next boot.
+absl::Duration HoldOf(absl::string_view condition);
+
+// The event that a line reports, which was logged at `at`; nullopt: none. `gpu_at` gives the uuid
+// of the GPU whose PCI address begins so, "" if it is not known. Pure.
+std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidActions& actions,
+                               const std::function<std::string(absl::string_view slot)>& gpu_at);
+
+// The GPUs' driver was loaded anew, which resets the GPUs: what it logged before is over.
+bool IsDriverStart(absl::string_view text);
+// The conditions that this ends.
+absl::Span<const absl::string_view> ConditionsOfDriver();
+
+}  // namespace muster::agent::health

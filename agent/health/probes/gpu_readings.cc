@@ -1,0 +1,188 @@
+#include "agent/health/probes/gpu_readings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace muster::agent::health {
+namespace {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+struct Line {
+  absl::string_view name;
+  Labels labels;
+  double value = 0;
+};
+
+// `name="value",…}` up to the brace, which is consumed; nullopt: something else.
+std::optional<Labels> TakeLabels(absl::string_view& text) {
+  Labels labels;
+  while (true) {
+    const size_t equals = text.find("=\"");
+    if (equals == absl::string_view::npos) return std::nullopt;
+    const std::string name(text.substr(0, equals));
+    std::string value;
+    size_t at = equals + 2;
+    for (; at < text.size() && text[at] != '"'; ++at) {
+      if (text[at] == '\\' && at + 1 < text.size()) ++at;
+      value += text[at];
+    }
+    if (at + 1 >= text.size()) return std::nullopt;
+    labels.emplace_back(name, std::move(value));
+    text.remove_prefix(at + 1);
+    const char next = text.front();
+    text.remove_prefix(1);
+    if (next == '}') return labels;
+    if (next != ',') return std::nullopt;
+  }
+}
+
+std::optional<Line> ParseLine(absl::string_view text) {
+  Line line;
+  const size_t end = text.find_first_of("{ ");
+  if (end == absl::string_view::npos || end == 0) return std::nullopt;
+  line.name = text.substr(0, end);
+  const bool has_labels = text[end] == '{';
+  text.remove_prefix(end + 1);
+  if (has_labels) {
+    std::optional<Labels> labels = TakeLabels(text);
+    if (!labels.has_value()) return std::nullopt;
+    line.labels = *std::move(labels);
+  }
+  if (!absl::SimpleAtod(text, &line.value) || !std::isfinite(line.value)) return std::nullopt;
+  return line;
+}
+
+// Those labels that say which GPU it is, apart from that of the value itself.
+constexpr absl::string_view kOfGpu[] = {"gpu", "uuid", "model", "pci", "driver"};
+
+std::string LabelOf(const Line& line, absl::string_view name) {
+  for (const auto& [label, value] : line.labels)
+    if (label == name) return value;
+  return "";
+}
+
+// A value that is bad when it is not 0.
+struct Flag {
+  const char* value;
+  const char* condition;
+  const char* evidence;
+};
+constexpr Flag kFlags[] = {
+    {"muster_gpu_lost", "gpu_lost", "it has fallen off the bus, or needs a reset"},
+    {R"(muster_gpu_slowed{reason="thermal"})", "gpu_throttle",
+     "it is slowed down because it is too hot: check fans, dust and air flow"},
+    {R"(muster_gpu_slowed{reason="power_brake"})", "gpu_throttle",
+     "it is slowed down by the power supply (power brake): check supplies and cables"},
+    {"muster_gpu_remapping_pending", "gpu_row_remap",
+     "rows of its memory wait for a reset to be replaced: nvidia-smi -r, or a reboot"},
+    {"muster_gpu_remapping_failed", "gpu_row_remap_failed",
+     "it has no rows left to replace damaged ones: replace the GPU"},
+};
+
+double MedianOfOthers(const std::vector<double>& temperatures, size_t self) {
+  std::vector<double> others;
+  for (size_t i = 0; i < temperatures.size(); ++i)
+    if (i != self) others.push_back(temperatures[i]);
+  std::nth_element(others.begin(), others.begin() + others.size() / 2, others.end());
+  return others[others.size() / 2];
+}
+
+void JudgeTemperatures(const std::vector<const GpuReading*>& gpus,
+                       const muster::health::Limits& limits, Findings& findings) {
+  std::vector<double> temperatures;
+  temperatures.reserve(gpus.size());
+  for (const GpuReading* gpu : gpus)
+    temperatures.push_back(*gpu->Value("muster_gpu_temperature_celsius"));
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const double own = temperatures[i];
+    if (own > limits.Of("gpu_temperature.celsius")) {
+      findings.Bad("gpu_temperature", gpus[i]->name(), absl::StrCat("it has ", own, " °C"));
+    } else if (gpus.size() > 2) {
+      const double others = MedianOfOthers(temperatures, i);
+      if (own - others > limits.Of("gpu_temperature.kelvin_above_others"))
+        findings.Bad("gpu_temperature", gpus[i]->name(),
+                     absl::StrCat("it has ", own, " °C, the node's other GPUs ", others, " °C"));
+    }
+  }
+}
+
+void JudgeCounters(const GpuReading& gpu, const muster::health::Limits& limits, Trends& trends,
+                   absl::Time now, Findings& findings) {
+  if (const auto errors = gpu.Value(R"(muster_gpu_ecc_errors_total{kind="uncorrected"})")) {
+    const double grown =
+        trends.Add(absl::StrCat("gpu/", gpu.name(), "/ecc_uncorrected"), *errors, now).in_boot;
+    if (grown > 0)
+      findings.Bad("gpu_ecc", gpu.name(),
+                   absl::StrCat(grown,
+                                " uncorrectable errors of its memory since the boot: "
+                                "reset the GPU (nvidia-smi -r) and run gpu-memory"));
+  }
+  if (const auto replays = gpu.Value("muster_gpu_pcie_replays_total")) {
+    const double in_hour =
+        trends.Add(absl::StrCat("gpu/", gpu.name(), "/pcie_replays"), *replays, now).in_hour;
+    if (in_hour > 60 * limits.Of("pcie_replay.per_minute"))
+      findings.Bad("pcie_replay", gpu.name(),
+                   absl::StrCat(in_hour, " PCIe packets were sent again within an hour: ",
+                                "reseat the card, check the riser"));
+  }
+  const auto width = gpu.Value("muster_gpu_pcie_width");
+  const auto most = gpu.Value("muster_gpu_pcie_max_width");
+  if (width.has_value() && most.has_value() && *width > 0 && *width < *most)
+    findings.Bad("pcie_degraded", gpu.name(),
+                 absl::StrCat("it uses ", *width, " of ", *most, " PCIe lanes: reseat the card"));
+}
+
+}  // namespace
+
+std::optional<double> GpuReading::Value(absl::string_view name) const {
+  const auto found = values.find(name);
+  if (found == values.end()) return std::nullopt;
+  return found->second;
+}
+
+GpuReadings ParseGpuReadings(absl::string_view text) {
+  GpuReadings readings;
+  std::map<std::string, GpuReading> gpus;  // by index
+  for (const absl::string_view row : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(row, "#")) continue;
+    const std::optional<Line> line = ParseLine(row);
+    if (!line.has_value()) continue;
+    if (line->name == "muster_gpu_driver_up") readings.has_driver = line->value != 0;
+    const std::string index = LabelOf(*line, "gpu");
+    if (index.empty() || (gpus.size() >= kMaxGpus && gpus.count(index) == 0)) continue;
+    GpuReading& gpu = gpus[index];
+    gpu.index = index;
+    gpu.uuid = LabelOf(*line, "uuid");
+    if (line->name == "muster_gpu_info") gpu.pci_address = LabelOf(*line, "pci");
+    std::string name(line->name);
+    for (const auto& [label, value] : line->labels) {
+      if (std::find(std::begin(kOfGpu), std::end(kOfGpu), label) == std::end(kOfGpu))
+        absl::StrAppend(&name, "{", label, "=\"", value, "\"}");
+    }
+    if (gpu.values.size() < 100) gpu.values[name] = line->value;
+  }
+  for (auto& [index, gpu] : gpus) readings.gpus.push_back(std::move(gpu));
+  return readings;
+}
+
+void JudgeGpus(const GpuReadings& readings, const muster::health::Limits& limits, Trends& trends,
+               absl::Time now, Findings& findings) {
+  std::vector<const GpuReading*> warm;
+  for (const GpuReading& gpu : readings.gpus) {
+    for (const Flag& flag : kFlags)
+      if (gpu.Value(flag.value).value_or(0) != 0)
+        findings.Bad(flag.condition, gpu.name(), flag.evidence);
+    JudgeCounters(gpu, limits, trends, now, findings);
+    if (gpu.Value("muster_gpu_temperature_celsius").has_value()) warm.push_back(&gpu);
+  }
+  JudgeTemperatures(warm, limits, findings);
+}
+
+}  // namespace muster::agent::health

@@ -1,0 +1,83 @@
+// Ports of InfiniBand: their state and their errors.
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/facts/sysfs.h"
+#include "agent/health/probes/probe.h"
+#include "common/base/clock.h"
+
+namespace muster::agent::health {
+namespace {
+
+constexpr size_t kMaxPorts = 32;
+
+// How much an error counts; see common/health/limits.cc.
+struct ErrorCounter {
+  const char* name;
+  double weight;
+};
+constexpr ErrorCounter kCounters[] = {
+    {"symbol_error", 1}, {"link_error_recovery", 10}, {"link_downed", 60}};
+
+class InfinibandProbe final : public Probe {
+ public:
+  explicit InfinibandProbe(const ProbeContext& context) : context_(context) {}
+
+  absl::StatusOr<Findings> Look(const muster::health::Limits& limits) override {
+    Findings findings;
+    const std::string adapters = context_.root + "/sys/class/infiniband";
+    size_t watched = 0;
+    for (const std::string& adapter : ListNames(adapters)) {
+      const std::string ports = absl::StrCat(adapters, "/", adapter, "/ports");
+      for (const std::string& port : ListNames(ports)) {
+        const std::string folder = absl::StrCat(ports, "/", port);
+        // Ethernet with RDMA is watched as a network interface.
+        if (ReadValue(folder + "/link_layer").value_or("") != "InfiniBand") continue;
+        if (++watched > kMaxPorts) return findings;
+        LookAt(absl::StrCat(adapter, "/", port), folder, limits, findings);
+      }
+    }
+    return findings;
+  }
+
+ private:
+  void LookAt(const std::string& name, const std::string& folder,
+              const muster::health::Limits& limits, Findings& findings) {
+    // "4: ACTIVE"
+    const std::string state = ReadValue(folder + "/state").value_or("");
+    const bool is_active = absl::StrContains(state, "ACTIVE");
+    if (is_active) active_.insert(name);
+    const bool was_active =
+        active_.count(name) > 0 || ReadNumber(folder + "/counters/link_downed").value_or(0) > 0;
+    if (!is_active && was_active)
+      findings.Bad("ib_port", name,
+                   absl::StrCat("port ", name, " is in state ", state,
+                                ": check cable, switch port and subnet manager"));
+    double weighted = 0;
+    std::string evidence = absl::StrCat("port ", name, " within an hour:");
+    for (const ErrorCounter& counter : kCounters) {
+      const auto value = ReadNumber(absl::StrCat(folder, "/counters/", counter.name));
+      if (!value.has_value()) continue;
+      const double in_hour = context_.trends
+                                 ->Add(absl::StrCat("ib/", name, "/", counter.name),
+                                       static_cast<double>(*value), context_.clock->Now())
+                                 .in_hour;
+      weighted += in_hour * counter.weight;
+      if (in_hour > 0) absl::StrAppend(&evidence, " ", counter.name, " +", in_hour);
+    }
+    if (weighted > limits.Of("ib_errors.per_hour"))
+      findings.Bad("ib_errors", name, std::move(evidence));
+  }
+
+  const ProbeContext context_;
+  std::set<std::string> active_;  // at an earlier look
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> MakeInfinibandProbe(const ProbeContext& context) {
+  return std::make_unique<InfinibandProbe>(context);
+}
+
+}  // namespace muster::agent::health

@@ -1,0 +1,59 @@
+// What the agent reads to watch health: the kernel's log, readings of GPUs, mounts and its own
+// report. Any bytes end as nothing or as short, plain texts.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_split.h"
+#include "agent/health/condition_board.h"
+#include "agent/health/local_report.h"
+#include "agent/health/log_events.h"
+#include "agent/health/log_record.h"
+#include "agent/health/probes/gpu_readings.h"
+#include "agent/health/probes/mounted.h"
+#include "common/base/text/plain_text.h"
+#include "common/health/catalogue.h"
+
+namespace {
+
+using namespace muster::agent::health;
+
+void Expect(bool holds) {
+  if (!holds) std::abort();
+}
+
+void ReadLog(absl::string_view text) {
+  const absl::Time now = absl::FromUnixSeconds(1'900'000'000);
+  ConditionBoard board;
+  LogPosition position;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const auto record = ParseLogRecord(line);
+    if (!record.has_value() || !position.Take(record->sequence)) continue;
+    auto event = ReadEvent(record->text, now, {}, [](absl::string_view) { return std::string(); });
+    if (event.has_value()) board.AddEvent(*std::move(event), now);
+  }
+  for (const ConditionRow& row : board.Rows()) {
+    Expect(muster::health::FindCondition(row.condition) != nullptr);
+    Expect(row.object.size() <= ConditionBoard::kMaxObjectBytes);
+    Expect(row.evidence.size() <= ConditionBoard::kMaxEvidenceBytes);
+    Expect(muster::IsPlain(row.object, muster::Lines::kOne));
+    Expect(muster::IsPlain(row.evidence, muster::Lines::kOne));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view text(reinterpret_cast<const char*>(data), size);
+  ReadLog(text);
+  const GpuReadings readings = ParseGpuReadings(text);
+  Expect(readings.gpus.size() <= kMaxGpus);
+  Trends trends;
+  Findings findings;
+  JudgeGpus(readings, {}, trends, absl::FromUnixSeconds(1'900'000'000), findings);
+  (void)ParseMountInfo(text);
+  const auto report = ParseLocalReport(text);
+  (void)AnswerSlurm(report, absl::Hours(1));
+  (void)AnswerPerson(report, absl::Hours(1));
+  return 0;
+}

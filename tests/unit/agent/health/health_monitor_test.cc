@@ -1,0 +1,337 @@
+#include "agent/health/health_monitor.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "common/sys/file_system.h"
+#include "common/wire/message_rules.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
+
+namespace muster::agent::health {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Finds what the test says.
+class ScriptedProbe final : public Probe {
+ public:
+  absl::StatusOr<Findings> Look(const muster::health::Limits& limits) override {
+    std::shared_ptr<absl::Notification> hang;
+    {
+      absl::MutexLock lock(&mutex_);
+      ++looks_;
+      hang = hang_;
+    }
+    if (hang != nullptr) hang->WaitForNotification();
+    absl::MutexLock lock(&mutex_);
+    Findings findings;
+    for (int i = 0; i < flood_; ++i) findings.Bad("disk_full", absl::StrCat("/", i), "full");
+    if (is_bad_)
+      findings.Bad("disk_full", "/a",
+                   absl::StrCat("limit ", limits.Of("disk_full.percent"), evidence_));
+    return findings;
+  }
+  void Set(bool is_bad, std::string evidence = "") {
+    absl::MutexLock lock(&mutex_);
+    is_bad_ = is_bad;
+    evidence_ = std::move(evidence);
+  }
+  // Finds so many more things.
+  void Flood(int count) {
+    absl::MutexLock lock(&mutex_);
+    flood_ = count;
+  }
+  // Looks hang until the next call.
+  void Hang() {
+    absl::MutexLock lock(&mutex_);
+    hang_ = std::make_shared<absl::Notification>();
+  }
+  void GoOn() {
+    absl::MutexLock lock(&mutex_);
+    if (hang_ != nullptr) hang_->Notify();
+    hang_ = nullptr;
+  }
+  int looks() {
+    absl::MutexLock lock(&mutex_);
+    return looks_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  bool is_bad_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string evidence_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<absl::Notification> hang_ ABSL_GUARDED_BY(mutex_);
+  int looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  int flood_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class HealthMonitorTest : public ::testing::Test {
+ protected:
+  HealthMonitorTest() {
+    EXPECT_EQ(::mkfifo(Log().c_str(), 0600), 0);
+    writer_ = ::open(Log().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  }
+  ~HealthMonitorTest() override {
+    monitor_.reset();
+    ::close(writer_);
+  }
+
+  std::string Log() const { return dir_.path() + "/kmsg"; }
+
+  void Start(const std::string& boot = "boot-1") {
+    trends_ = std::make_unique<Trends>();
+    monitor_ = std::make_unique<HealthMonitor>(
+        HealthMonitor::Options{.boot_id = boot,
+                               .record_path = dir_.path() + "/health",
+                               .local_report = dir_.path() + "/run/health",
+                               .log_path = Log(),
+                               .probes = {{.name = "disks",
+                                           .conditions = {{"disk_full", {}}},
+                                           .interval = absl::Seconds(30),
+                                           .time_limit = absl::Hours(1),
+                                           .probe = probe_},
+                                          {.name = "gpus",
+                                           .conditions = {{"gpu_driver", {}}},
+                                           .interval = absl::Seconds(30),
+                                           .time_limit = absl::Seconds(10),
+                                           .probe = other_}},
+                               .run_site =
+                                   [this](const v1::StartCommand&) {
+                                     v1::CommandEnd end;
+                                     end.set_outcome(v1::COMMAND_OUTCOME_EXITED);
+                                     end.set_exit_status(site_status_.load());
+                                     return end;
+                                   },
+                               .wake = [this] { ++wakes_; },
+                               .note = [](absl::string_view) {},
+                               .since_boot = [] { return absl::Hours(1); }},
+        *trends_, gpus_, files_, clock_);
+    monitor_->Start();
+  }
+
+  void Write(const std::string& text) {
+    ASSERT_EQ(::write(writer_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+  // Waits for a report since `reports_` was 0 that says so, while time passes.
+  template <typename Matcher>
+  void AwaitReport(Matcher matcher, absl::Duration step = absl::Seconds(1)) {
+    const absl::Time limit = absl::Now() + absl::Seconds(20);
+    do {
+      for (const v1::AgentMessage& message : monitor_->TakeDue()) {
+        EXPECT_OK(wire::Check(message));
+        ++reports_;
+        report_ = message.health();
+      }
+      if (reports_ > 0 && ::testing::Matches(matcher)(Names(report_))) return;
+      absl::SleepFor(absl::Milliseconds(5));
+      clock_.Advance(step);
+    } while (absl::Now() < limit);
+    ADD_FAILURE() << "no such report; the last: " << report_.ShortDebugString();
+  }
+
+  void AwaitNext() {
+    reports_ = 0;
+    AwaitReport(::testing::_);
+  }
+  bool Watches(const std::string& condition) const {
+    return std::count(report_.watched().begin(), report_.watched().end(), condition) > 0;
+  }
+
+  // Without the reader's own condition: fake time passes more quickly than it goes round.
+  static std::vector<std::string> Names(const v1::HealthReport& report) {
+    std::vector<std::string> names;
+    for (const v1::Condition& condition : report.conditions()) {
+      if (condition.name() == "kmsg_reader") continue;
+      names.push_back(absl::StrCat(condition.status() == v1::CONDITION_STATUS_BAD ? "" : "unknown ",
+                                   condition.name(), " ", condition.object()));
+    }
+    return names;
+  }
+
+  muster::testing::TempDir dir_;
+  muster::testing::FakeClock clock_;
+  sys::RealFileSystem files_;
+  GpuNames gpus_;
+  std::unique_ptr<Trends> trends_;
+  std::shared_ptr<ScriptedProbe> probe_ = std::make_shared<ScriptedProbe>();
+  std::shared_ptr<ScriptedProbe> other_ = std::make_shared<ScriptedProbe>();
+  std::atomic<uint32_t> site_status_ = 0;
+  std::atomic<int> wakes_ = 0;
+  int writer_ = -1;
+  int reports_ = 0;
+  v1::HealthReport report_;
+  std::unique_ptr<HealthMonitor> monitor_;
+};
+
+TEST_F(HealthMonitorTest, ReportsWhatIsWrongAndWhatIsWatched) {
+  probe_->Set(true);
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(Contains("disk_full /a"));
+  EXPECT_GT(wakes_.load(), 0);
+  for (int i = 0; i < 100 && !Watches("oom_kill"); ++i) AwaitNext();
+  EXPECT_THAT(report_.watched(), Contains("disk_full"));
+  EXPECT_THAT(report_.watched(), Contains("oom_kill"));
+  EXPECT_THAT(report_.watched(), Not(Contains("nic_down")));  // nobody looks at it here
+  v1::Heartbeat heartbeat;
+  monitor_->Describe(heartbeat);
+  EXPECT_EQ(heartbeat.health_sequence(), report_.sequence());
+  EXPECT_GE(heartbeat.conditions_bad(), 1u);
+  EXPECT_EQ(heartbeat.conditions_unknown(), 0u);
+  // A new connection hears everything again, and heartbeats know of no report until then.
+  monitor_->OnConnected();
+  AwaitNext();
+  EXPECT_THAT(Names(report_), Contains("disk_full /a"));
+  probe_->Set(false);
+  AwaitReport(IsEmpty());
+}
+
+TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {
+  Start();
+  monitor_->OnConnected();
+  gpus_.Set({{"0000:3b:00.0", "GPU-7"}});
+  AwaitReport(IsEmpty());
+  Write("3,10,1000000,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n");
+  const absl::Time written = clock_.Now();
+  AwaitReport(Contains("gpu_xid GPU-7"), absl::Milliseconds(20));
+  EXPECT_LE(clock_.Now() - written, absl::Seconds(5));
+  // For programs of this node.
+  const absl::Time limit = absl::Now() + absl::Seconds(10);
+  std::string local;
+  while (absl::Now() < limit && local.find("gpu_xid") == std::string::npos) {
+    clock_.Advance(absl::Seconds(1));
+    absl::SleepFor(absl::Milliseconds(5));
+    local = files_.Read(dir_.path() + "/run/health").value_or("");
+  }
+  const auto report = ParseLocalReport(local);
+  ASSERT_OK(report.status());
+  EXPECT_EQ(AnswerSlurm(report, absl::Hours(1)).exit_code, kLocalBad);
+  // The driver is loaded anew, and the GPU with it.
+  Write("6,11,1000001,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550\n");
+  AwaitReport(Not(Contains("gpu_xid GPU-7")));
+}
+
+TEST_F(HealthMonitorTest, EventsAndFindingsSurviveARestartButNoBoot) {
+  probe_->Set(true);
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(Contains("disk_full /a"));
+  Write("3,10,1000000,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  AwaitReport(Contains("gpu_xid 0000:3b:00"));
+  monitor_.reset();
+  // The log is read on: this record was read before.
+  Write("3,10,1000000,-;NVRM: Xid (PCI:0000:af:00): 79, x\n");
+  probe_->Hang();
+  Start();
+  reports_ = 0;
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("disk_full /a", "gpu_xid 0000:3b:00"));
+  monitor_.reset();
+  probe_->GoOn();
+  probe_->Set(false);
+  Start("boot-2");
+  reports_ = 0;
+  monitor_->OnConnected();
+  AwaitReport(IsEmpty());
+}
+
+TEST_F(HealthMonitorTest, AProbeThatHangsIsUnknownAndHoldsNothingUp) {
+  other_->Hang();
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("unknown gpu_driver "));
+  probe_->Set(true);
+  AwaitReport(Contains("disk_full /a"));
+  EXPECT_EQ(other_->looks(), 1);
+  other_->GoOn();
+  AwaitReport(ElementsAre("disk_full /a"));
+}
+
+TEST_F(HealthMonitorTest, AFlappingConditionIsReportedSeldom) {
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(IsEmpty());
+  const absl::Time begin = clock_.Now();
+  reports_ = 0;
+  for (int i = 0; i < 400; ++i) {
+    Write(absl::StrCat("3,", 100 + 2 * i, ",1,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n3,", 101 + 2 * i,
+                       ",1,-;NVRM: loading NVIDIA UNIX x\n"));
+    clock_.Advance(absl::Milliseconds(100));
+    absl::SleepFor(absl::Milliseconds(2));
+    reports_ += static_cast<int>(monitor_->TakeDue().size());
+  }
+  EXPECT_LE(reports_, (clock_.Now() - begin) / HealthMonitor::kReportDistance + 1);
+}
+
+TEST_F(HealthMonitorTest, ClocksThatAreSetHoldNothingUp) {
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(IsEmpty());
+  clock_.Advance(-absl::Hours(24 * 365));
+  monitor_->LookNow();
+  probe_->Set(true);
+  AwaitReport(Contains("disk_full /a"));
+  clock_.Advance(absl::Hours(24 * 3650));
+  probe_->Set(false);
+  AwaitReport(IsEmpty());
+}
+
+TEST_F(HealthMonitorTest, SettingsApplyAtOnceAndAreTakenBack) {
+  probe_->Set(true);
+  site_status_ = 1;
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("disk_full /a"));
+  v1::HealthSettings settings;
+  settings.add_disabled("disk_full");
+  v1::SiteCondition& site = *settings.add_conditions();
+  site.set_name("licence");
+  site.add_argv("/bin/check");
+  monitor_->Set(settings);
+  AwaitReport(ElementsAre("licence "));
+  EXPECT_THAT(report_.watched(), Contains("licence"));
+  EXPECT_THAT(report_.watched(), Not(Contains("disk_full")));
+  settings.Clear();
+  (*settings.mutable_limits())["disk_full.percent"] = "70";
+  monitor_->Set(settings);
+  AwaitReport(ElementsAre("disk_full /a"));
+  EXPECT_THAT(report_.watched(), Not(Contains("licence")));
+}
+
+TEST_F(HealthMonitorTest, TooManyConditionsAreLeftOutAndThatIsSaid) {
+  probe_->Set(true);
+  probe_->Flood(1000);
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(Contains("agent_overload "));
+  EXPECT_GE(report_.conditions_size(), static_cast<int>(ConditionBoard::kMaxRows));
+  EXPECT_LE(report_.conditions_size(), 256);
+}
+
+TEST_F(HealthMonitorTest, ADamagedRecordIsNoTrouble) {
+  ASSERT_OK(files_.WriteAtomically(dir_.path() + "/health", std::string(5000, '\xff'), {}));
+  probe_->Set(true);
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("disk_full /a"));
+}
+
+}  // namespace
+}  // namespace muster::agent::health

@@ -1,0 +1,289 @@
+// Probes of everything but GPUs, on copies of a kernel's files.
+#include <unistd.h>
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/health/probes/mounted.h"
+#include "agent/health/probes/probe.h"
+#include "common/health/catalogue.h"
+#include "common/health/kernel_message.h"
+#include "common/health/xid.h"
+#include "tests/unit/agent/health/health_tree.h"
+
+namespace muster::agent::health {
+namespace {
+
+using ::muster::testing::FakeProcessRunner;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class HealthProbes : public ::testing::Test, protected HealthTree {
+ protected:
+  void WriteNic(const std::string& name, const std::string& carrier, int ups, int downs) {
+    const std::string nic = "/sys/class/net/" + name;
+    Write(nic + "/type", "1\n");
+    Write(nic + "/flags", "0x1003\n");
+    Write(nic + "/carrier", carrier + "\n");
+    Write(nic + "/carrier_up_count", std::to_string(ups) + "\n");
+    Write(nic + "/carrier_down_count", std::to_string(downs) + "\n");
+    Write(nic + "/device/vendor", "0x15b3\n");
+  }
+};
+
+// Nothing is watched by two, and everything by somebody.
+TEST_F(HealthProbes, CoverTheCatalogueOnce) {
+  std::multiset<std::string> watched = {"kmsg_reader", "agent_overload"};
+  for (const ProbeSpec& spec : MakeProbes(context())) {
+    EXPECT_GE(spec.interval, absl::Seconds(30)) << spec.name;
+    for (const WatchedCondition& condition : spec.conditions) watched.insert(condition.name);
+  }
+  std::set<std::string> of_log;
+  for (const muster::health::KernelMessage& row : muster::health::KernelMessages())
+    if (!row.condition.empty()) of_log.emplace(row.condition);
+  for (const muster::health::XidInfo& row : muster::health::XidTable()) {
+    const absl::string_view condition = muster::health::ConditionOf(row.first, row.action);
+    if (!condition.empty()) of_log.emplace(condition);
+  }
+  watched.insert(of_log.begin(), of_log.end());
+  std::multiset<std::string> catalogue;
+  for (const muster::health::ConditionInfo& condition : muster::health::Catalogue())
+    catalogue.emplace(condition.name);
+  EXPECT_EQ(watched, catalogue);
+}
+
+TEST_F(HealthProbes, NicThatLostItsLink) {
+  WriteNic("eth0", "1", 1, 0);
+  WriteNic("eth1", "0", 2, 2);  // had a link since the boot
+  WriteNic("eth2", "0", 0, 0);  // never had one
+  WriteNic("eth3", "0", 2, 2);
+  Write("/sys/class/net/eth3/flags", "0x1002\n");  // switched off
+  Write("/sys/class/net/lo/type", "772\n");
+  Write("/sys/class/net/docker0/type", "1\n");
+  Write("/sys/class/net/docker0/flags", "0x1003\n");
+  Write("/sys/class/net/docker0/carrier", "0\n");
+  Write("/sys/class/net/docker0/carrier_up_count", "5\n");
+  const auto probe = MakeNicProbe(context());
+  EXPECT_THAT(Look(*probe), ElementsAre("nic_down eth1"));
+}
+
+TEST_F(HealthProbes, InAContainerTheEndOfThePairIsTheNic) {
+  Write("/run/systemd/container", "systemd-nspawn\n");
+  for (const char* name : {"host0", "veth1"}) {
+    const std::string nic = std::string("/sys/class/net/") + name;
+    Write(nic + "/type", "1\n");
+    Write(nic + "/flags", "0x1003\n");
+    Write(nic + "/carrier", "0\n");
+    Write(nic + "/carrier_up_count", "3\n");
+    Write(nic + "/iflink", "17\n");
+    Write(nic + "/ifindex", "2\n");
+  }
+  Write("/sys/class/net/veth1/master/x", "");
+  const auto probe = MakeNicProbe(context());
+  EXPECT_THAT(Look(*probe), ElementsAre("nic_down host0"));
+}
+
+TEST_F(HealthProbes, NicThatIsSlowerThanBefore) {
+  WriteNic("eth0", "1", 1, 0);
+  Write("/sys/class/net/eth0/speed", "25000\n");
+  const auto probe = MakeNicProbe(context());
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  Write("/sys/class/net/eth0/speed", "1000\n");
+  EXPECT_THAT(Look(*probe), ElementsAre("nic_slow eth0"));
+  Write("/sys/class/net/eth0/speed", "-1\n");
+  EXPECT_THAT(Look(*probe), IsEmpty());
+}
+
+TEST_F(HealthProbes, NicThatFlapsOrDamagesPackets) {
+  WriteNic("eth0", "1", 1, 100);
+  Write("/sys/class/net/eth0/statistics/rx_crc_errors", "1000000\n");
+  const auto probe = MakeNicProbe(context());
+  EXPECT_THAT(Look(*probe), IsEmpty());  // history
+  clock.Advance(absl::Minutes(10));
+  WriteNic("eth0", "1", 1, 104);
+  Write("/sys/class/net/eth0/statistics/rx_crc_errors", "1000600\n");
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  clock.Advance(absl::Minutes(10));
+  WriteNic("eth0", "1", 1, 105);
+  Write("/sys/class/net/eth0/statistics/rx_crc_errors", "1000601\n");
+  EXPECT_THAT(Look(*probe), ElementsAre("nic_flapping eth0", "nic_errors eth0"));
+  clock.Advance(absl::Hours(26));
+  EXPECT_THAT(Look(*probe), IsEmpty());
+}
+
+TEST_F(HealthProbes, InfinibandPorts) {
+  const std::string port = "/sys/class/infiniband/mlx5_0/ports/1";
+  Write(port + "/link_layer", "InfiniBand\n");
+  Write(port + "/state", "4: ACTIVE\n");
+  Write(port + "/counters/symbol_error", "7\n");
+  Write(port + "/counters/link_error_recovery", "0\n");
+  Write(port + "/counters/link_downed", "0\n");
+  Write("/sys/class/infiniband/mlx5_1/ports/1/link_layer", "Ethernet\n");
+  Write("/sys/class/infiniband/mlx5_2/ports/1/link_layer", "InfiniBand\n");
+  Write("/sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN\n");  // never connected
+  const auto probe = MakeInfinibandProbe(context());
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  clock.Advance(absl::Minutes(1));
+  Write(port + "/state", "1: DOWN\n");
+  Write(port + "/counters/link_downed", "1\n");
+  Write(port + "/counters/symbol_error", "70\n");
+  EXPECT_THAT(Look(*probe), ElementsAre("ib_port mlx5_0/1", "ib_errors mlx5_0/1"));
+  // An agent that is new knows it from the counter.
+  EXPECT_THAT(Look(*MakeInfinibandProbe(context())),
+              ElementsAre("ib_port mlx5_0/1", "ib_errors mlx5_0/1"));
+}
+
+TEST(Mounted, IsReadFromMountInfo) {
+  const std::vector<Mounted> all = ParseMountInfo(
+      "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro\n"
+      "30 22 8:2 / /data\\040x rw - xfs /dev/sdb1 ro\n"
+      "31 22 0:50 / /home rw shared:2 master:3 - nfs4 srv:/home rw\n"
+      "garbage\n32 22 0:1 / /x rw - \n33 22 0:1 / /dev/shm rw - tmpfs tmpfs rw\n"
+      "34 22 0:2 / /run/user/0 rw - tmpfs tmpfs rw\n35 22 8:3 / /cd ro - ext4 /dev/sdc ro\n");
+  ASSERT_EQ(all.size(), 6u);
+  EXPECT_EQ(all[1].path, "/data x");
+  EXPECT_EQ(all[1].type, "xfs");
+  EXPECT_EQ(all[1].source, "/dev/sdb1");
+  EXPECT_FALSE(all[1].is_read_only);
+  EXPECT_TRUE(all[1].is_disk_read_only);
+  std::vector<bool> local, remote;
+  for (const Mounted& mounted : all) {
+    local.push_back(IsLocal(mounted));
+    remote.push_back(IsRemote(mounted));
+  }
+  EXPECT_THAT(local, ElementsAre(true, true, false, true, false, false));
+  EXPECT_THAT(remote, ElementsAre(false, false, true, false, false, false));
+}
+
+TEST(Mounted, RoomIsJudgedAsDfShowsIt) {
+  const muster::health::Limits limits;
+  const auto judge = [&limits](const Room& room) {
+    Findings findings;
+    JudgeRoom("/x", room, limits, findings);
+    return HealthTree::Names(findings);
+  };
+  // A twentieth is root's.
+  EXPECT_THAT(judge({.blocks = 100, .free_blocks = 10, .blocks_for_users = 5}), IsEmpty());
+  EXPECT_THAT(judge({.blocks = 100, .free_blocks = 9, .blocks_for_users = 4}),
+              ElementsAre("disk_full /x"));
+  EXPECT_THAT(judge({.blocks = 100,
+                     .free_blocks = 99,
+                     .blocks_for_users = 99,
+                     .inodes = 1000,
+                     .free_inodes = 10}),
+              ElementsAre("inodes_full /x"));
+  EXPECT_THAT(judge({}), IsEmpty());
+}
+
+TEST_F(HealthProbes, FileSystemThatTheKernelMadeReadOnly) {
+  Write("/data/x", "");
+  Write("/proc/self/mountinfo",
+        "30 22 8:2 / /data rw - xfs /dev/sdb1 ro\n31 22 8:2 / /again rw - xfs /dev/sdb1 ro\n"
+        "32 22 8:3 / /fine ro - ext4 /dev/sdc1 ro\n");
+  std::vector<std::string> refused;
+  limits = muster::health::Limits::Parse({{"disk_full.percent", "100"}}, refused);
+  const auto probe = MakeFileSystemProbe(context());
+  EXPECT_THAT(Look(*probe), ElementsAre("disk_readonly /data"));
+}
+
+TEST_F(HealthProbes, WithoutMountInfoNothingIsKnown) {
+  EXPECT_FALSE(MakeFileSystemProbe(context())->Look(limits).ok());
+  EXPECT_FALSE(MakeMountProbe(context())->Look(limits).ok());
+}
+
+TEST_F(HealthProbes, MountsThatHangOrFail) {
+  Write("/proc/self/mountinfo",
+        "31 22 0:50 / /home rw - nfs4 srv:/home rw\n32 22 0:51 / /data rw - beegfs b rw\n"
+        "33 22 0:52 / /stale rw - nfs srv:/s rw\n34 22 8:1 / / rw - ext4 /dev/sda1 rw\n");
+  const std::string stat = "stat --file-system --format=%b -- ";
+  processes.On(stat + "/home", {.exit_code = 0});
+  processes.On(stat + "/data", {.signal = 9, .timed_out = true});
+  processes.On(stat + "/stale",
+               FakeProcessRunner::Prints("stat: cannot read '/stale': Stale file handle\n", 1));
+  const auto probe = MakeMountProbe(context());
+  const auto findings = probe->Look(limits);
+  EXPECT_THAT(Names(findings), UnorderedElementsAre("mount_hung /data", "mount_hung /stale"));
+  EXPECT_EQ(processes.specs()[0].timeout, absl::Seconds(20));
+  EXPECT_LT(processes.specs()[0].unkillable_after, absl::Seconds(30));
+}
+
+TEST_F(HealthProbes, AChildThatHangsInTheKernelIsNotStartedAgain) {
+  Write("/proc/self/mountinfo", "31 22 0:50 / /home rw - nfs4 srv:/home rw\n");
+  processes.On("stat", [](const sys::ProcessSpec& spec) {
+    spec.on_started(::getpid());  // a process that is there
+    return sys::ProcessResult{.signal = 9, .timed_out = true, .unkillable = true};
+  });
+  const auto probe = MakeMountProbe(context());
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /home"));
+  EXPECT_EQ(processes.commands().size(), 1u);
+}
+
+TEST_F(HealthProbes, DisksThatSayThatTheyFail) {
+  for (const char* disk : {"sda", "sdb", "nvme0n1", "loop0", "dm-0"})
+    Write(std::string("/sys/block/") + disk + "/size", "1000\n");
+  Write("/sys/block/sdc/size", "0\n");
+  const auto probe = MakeDiskProbe(context());
+  const auto without = probe->Look(limits);
+  ASSERT_TRUE(without.ok());
+  EXPECT_THAT(without->not_watched, ElementsAre("disk_health"));
+  processes.On("smartctl", {.exit_code = 0});
+  // 64: its log has errors of the past; 8: it is failing.
+  processes.On("smartctl --nocheck=standby --health /dev/sdb", {.exit_code = 64 + 8});
+  processes.On("smartctl --nocheck=standby --health /dev/sda", {.exit_code = 2});
+  processes.ClearLog();
+  EXPECT_THAT(Look(*probe), ElementsAre("disk_health sdb"));
+  EXPECT_EQ(processes.commands().size(), 3u);
+}
+
+TEST_F(HealthProbes, MemoryErrors) {
+  const auto probe = MakeMemoryProbe(context());
+  EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("memory_ecc", "memory_ecc_corrected"));
+  const std::string mc = "/sys/devices/system/edac/mc/mc0";
+  Write(mc + "/ue_count", "0\n");
+  Write(mc + "/ce_count", "50000\n");
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  clock.Advance(absl::Minutes(1));
+  Write(mc + "/ce_count", "50101\n");
+  EXPECT_THAT(Look(*probe), ElementsAre("memory_ecc_corrected mc0"));
+  Write(mc + "/ue_count", "1\n");
+  EXPECT_THAT(Look(*probe), ElementsAre("memory_ecc mc0", "memory_ecc_corrected mc0"));
+}
+
+TEST_F(HealthProbes, Units) {
+  units.units["backup.service"].status.active_state = "failed";
+  units.units["munge.service"].status.unit_file_state = "enabled";
+  units.units["munge.service"].status.active_state = "failed";
+  units.units["slurmd.service"].status.unit_file_state = "disabled";
+  const auto probe = MakeUnitProbe(context());
+  const auto findings = probe->Look(limits);
+  EXPECT_THAT(Names(findings), ElementsAre("unit_failed backup.service", "munge_down"));
+  EXPECT_THAT(findings->not_watched, ElementsAre("slurmd_down"));
+  units.units["slurmd.service"].status.unit_file_state = "enabled";
+  units.units["munge.service"].status.active_state = "active";
+  EXPECT_THAT(Look(*probe), ElementsAre("unit_failed backup.service", "slurmd_down"));
+  units.units["slurmd.service"].status.active_state = "activating";
+  EXPECT_THAT(Look(*probe), ElementsAre("unit_failed backup.service"));
+}
+
+TEST_F(HealthProbes, ClockAsChronySeesIt) {
+  const auto probe = MakeTimeProbe(context());
+  const auto tracking = [](const char* offset, const char* leap) {
+    return FakeProcessRunner::Prints(
+        absl::StrCat("0A000001,10.0.0.1,3,1700000000.0,", offset,
+                     ",0.000002,0.000003,-1.5,0.001,0.02,0.0004,0.0005,64.2,", leap, "\n"));
+  };
+  processes.On("chronyc -c tracking", tracking("0.000001", "Normal"));
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  processes.On("chronyc -c tracking", tracking("-0.75", "Normal"));
+  EXPECT_THAT(Look(*probe), ElementsAre("clock_offset"));
+  processes.On("chronyc -c tracking", tracking("0", "Not synchronised"));
+  EXPECT_THAT(Look(*probe), ElementsAre("clock_offset"));
+  processes.On("chronyc -c tracking", FakeProcessRunner::Prints("nonsense"));
+  EXPECT_FALSE(probe->Look(limits).ok());
+}
+
+}  // namespace
+}  // namespace muster::agent::health
