@@ -33,6 +33,8 @@ constexpr FieldRule kNodeRules[] = {
     Text("StepResult.role", Letters::kLine, kLineBytes),
     Text("StepResult.name", Letters::kLine, kLineBytes),
     Text("StepResult.resource", Letters::kLine, kLineBytes),
+    Required(Text("PendingReboot.reason", Letters::kLine, kLineBytes)),
+    Required(Text("PendingReboot.boot_id", Letters::kId, 128)),
     Text("Change.field", Letters::kLine, kValueBytes),
     Text("Change.before", Letters::kText, kValueBytes),
     Text("Change.after", Letters::kText, kValueBytes),
