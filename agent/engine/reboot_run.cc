@@ -20,7 +20,6 @@ namespace {
 // systemd stops the agent within moments of the beginning of a reboot.
 constexpr absl::Duration kDownPatience = absl::Minutes(5);
 constexpr absl::Duration kRebootLook = absl::Milliseconds(100);
-constexpr size_t kMaxReasonBytes = 1000;
 
 }  // namespace
 

@@ -76,8 +76,10 @@ absl::Status NotConverged(const v1::Step& step, const Resource& resource,
 absl::Status NotAsPlanned(const v1::Step& step, const Resource& resource,
                           const std::vector<Change>& found) {
   return absl::FailedPreconditionError(absl::StrCat(
-      ReportedResource(step, resource), " was planned as unchanged but differs: ",
-      Listed(step, found), "; nothing was done here. Make a new plan with `muster plan`"));
+      ReportedResource(step, resource),
+      " was planned as unchanged but differs: ", Listed(step, found),
+      "; nothing was done here. Make a new plan as this one was made: with `muster plan`, or "
+      "with `muster update --plan` for an update"));
 }
 
 std::string ReportedResource(const v1::Step& step, const Resource& resource) {

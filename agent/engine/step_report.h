@@ -13,6 +13,7 @@ namespace muster::agent {
 
 inline constexpr size_t kMaxOutputBytes = size_t{64} << 10;
 inline constexpr size_t kMaxDiffBytes = size_t{64} << 10;
+inline constexpr size_t kMaxReasonBytes = 1000;  // of a reboot
 
 // The changes for the report: values of sensitive steps are "[secret]", diffs are bounded.
 std::vector<v1::Change> ReportedChanges(const v1::Step& step, const std::vector<Change>& changes,

@@ -12,6 +12,7 @@
 #include "agent/resources/resource.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/utf8.h"
 
 namespace muster::agent {
 namespace {
@@ -53,6 +54,13 @@ std::string PrintedByCheck(const Resource* resource) {
   OutputTail tail;
   tail.Append(printing->check_output());
   return tail.Take();
+}
+
+// Why its check found that the node has to reboot, as far as the rules for messages allow. "": it
+// did not.
+std::string WhyReboot(const Resource* resource) {
+  const auto* finding = dynamic_cast<const RebootFinding*>(resource);
+  return finding == nullptr ? "" : ValidUtf8(finding->why_reboot(), kMaxReasonBytes);
 }
 
 // A step on its way from the first check to its outcome.
@@ -121,6 +129,10 @@ absl::StatusOr<v1::StepStatus> StepRun::Settle(const Member& member, v1::StepSta
   if (!error.ok()) result.set_message(ReportedError(step, error));
   if (member.resource != nullptr) result.set_resource(ReportedResource(step, *member.resource));
   if (!step.sensitive()) result.set_output(std::move(output));
+  if (const std::string why = WhyReboot(member.resource.get()); !why.empty()) {
+    result.mutable_reboot_pending()->set_reason(why);
+    result.mutable_reboot_pending()->set_boot_id(context_.reboots().boot_id);
+  }
   *result.mutable_started_at() = ToTimestamp(member.started);
   *result.mutable_elapsed() =
       ToProtoDuration(std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
@@ -210,7 +222,8 @@ absl::StatusOr<StepRun::End> StepRun::Run(const std::vector<const v1::Step*>& st
   // again.
   if (armed != nullptr && armed->boot_id() != context_.reboots().boot_id)
     return SettleRebooted(*steps[0], *armed);
-  const bool may_reboot = steps[0]->has_reboot() && !context_.plan().check_only();
+  const bool may_reboot =
+      (steps[0]->has_reboot() || steps[0]->has_last_reboot()) && !context_.plan().check_only();
   // The agent ends in it: no other step is cut off.
   const bool alone = steps[0]->has_agent() && !context_.plan().check_only();
   if (alone && !context_.barrier().BeginReboot()) return std::nullopt;

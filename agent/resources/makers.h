@@ -77,6 +77,13 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePackageRepository(const v1::Step& 
 // agent/engine/reboot_run.h. Apply() starts it and returns before anything has gone down.
 absl::StatusOr<std::unique_ptr<Resource>> MakeReboot(const v1::Step& step, ResourceContext& context,
                                                      bool want_diff);
+// Looks for what MakeReboot() would reboot for, and is always in sync; see RebootFinding.
+absl::StatusOr<std::unique_ptr<Resource>> MakePendingReboot(const v1::Step& step,
+                                                            ResourceContext& context,
+                                                            bool want_diff);
+// A reboot out of one boot, in sync in every other. Apply() is that of MakeReboot().
+absl::StatusOr<std::unique_ptr<Resource>> MakeLastReboot(const v1::Step& step,
+                                                         ResourceContext& context, bool want_diff);
 // QOS, accounts and users in Slurm's accounting, as a whole set.
 absl::StatusOr<std::unique_ptr<Resource>> MakeSlurmAccounts(const v1::Step& step,
                                                             ResourceContext& context,

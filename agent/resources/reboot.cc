@@ -22,6 +22,7 @@ namespace {
 constexpr char kRequired[] = "/run/reboot-required";
 constexpr char kRequiredBy[] = "/run/reboot-required.pkgs";
 constexpr char kRunningKernel[] = "/proc/sys/kernel/osrelease";
+constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
 constexpr size_t kNamesShown = 5;
 
 // "6.1.0-18" for "6.1.0-18-cloud-amd64": flavours of one version are neither older nor newer.
@@ -70,6 +71,15 @@ absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
   return absl::StrCat("kernel ", newest, " is installed but ", running, " is running");
 }
 
+// Why the step is to reboot the node, in the words of the playbook and of what was found. "": it is
+// not.
+absl::StatusOr<std::string> ReasonOf(const v1::RebootResource& spec, sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const std::string why, WhyReboot(files));
+  if (why.empty() && spec.when() != v1::REBOOT_WHEN_ALWAYS) return std::string();
+  if (spec.reason().empty()) return why.empty() ? "the playbook asks for it" : why;
+  return why.empty() ? spec.reason() : absl::StrCat(spec.reason(), ": ", why);
+}
+
 class Reboot final : public Resource {
  public:
   Reboot(v1::RebootResource spec, ResourceContext& context)
@@ -78,9 +88,9 @@ class Reboot final : public Resource {
   std::string Id() const override { return "reboot"; }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(const std::string why, WhyReboot(context_.files));
-    if (why.empty() && !AlwaysChanges()) return std::vector<Change>{};
-    return std::vector<Change>{{"reboot", "", Reason(why)}};
+    ASSIGN_OR_RETURN(const std::string why, ReasonOf(spec_, context_.files));
+    if (why.empty()) return std::vector<Change>{};
+    return std::vector<Change>{{"reboot", "", why}};
   }
 
   absl::Status Apply(ApplyObserver& observer) override { return context_.units.StartReboot(); }
@@ -88,13 +98,50 @@ class Reboot final : public Resource {
   bool AlwaysChanges() const override { return spec_.when() == v1::REBOOT_WHEN_ALWAYS; }
 
  private:
-  std::string Reason(const std::string& why) const {
-    if (!spec_.reason().empty() && !why.empty()) return absl::StrCat(spec_.reason(), ": ", why);
-    if (!spec_.reason().empty()) return spec_.reason();
-    return why.empty() ? "the playbook asks for it" : why;
+  const v1::RebootResource spec_;
+  ResourceContext& context_;
+};
+
+class PendingReboot final : public Resource, public RebootFinding {
+ public:
+  PendingReboot(v1::RebootResource spec, ResourceContext& context)
+      : spec_(std::move(spec)), context_(context) {}
+
+  std::string Id() const override { return "pending_reboot"; }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(why_, ReasonOf(spec_, context_.files));
+    return std::vector<Change>{};
   }
 
+  absl::Status Apply(ApplyObserver& observer) override { return absl::OkStatus(); }
+
+  const std::string& why_reboot() const override { return why_; }
+
+ private:
   const v1::RebootResource spec_;
+  ResourceContext& context_;
+  std::string why_;
+};
+
+class LastReboot final : public Resource {
+ public:
+  LastReboot(std::string boot_id, ResourceContext& context)
+      : boot_id_(std::move(boot_id)), context_(context) {}
+
+  std::string Id() const override { return "reboot"; }
+
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(std::string boot_id, context_.files.Read(kBootId));
+    absl::StripAsciiWhitespace(&boot_id);
+    if (boot_id != boot_id_) return std::vector<Change>{};
+    return std::vector<Change>{{"reboot", "", "the update reboots every node"}};
+  }
+
+  absl::Status Apply(ApplyObserver& observer) override { return context_.units.StartReboot(); }
+
+ private:
+  const std::string boot_id_;
   ResourceContext& context_;
 };
 
@@ -104,6 +151,20 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeReboot(const v1::Step& step, Resou
                                                      bool want_diff) {
   RETURN_IF_ERROR(CheckOneLine("reason", step.reboot().reason()));
   return std::make_unique<Reboot>(step.reboot(), context);
+}
+
+absl::StatusOr<std::unique_ptr<Resource>> MakePendingReboot(const v1::Step& step,
+                                                            ResourceContext& context,
+                                                            bool want_diff) {
+  RETURN_IF_ERROR(CheckOneLine("reason", step.pending_reboot().reason()));
+  return std::make_unique<PendingReboot>(step.pending_reboot(), context);
+}
+
+absl::StatusOr<std::unique_ptr<Resource>> MakeLastReboot(const v1::Step& step,
+                                                         ResourceContext& context, bool want_diff) {
+  if (step.last_reboot().boot_id().empty())
+    return absl::InvalidArgumentError("last_reboot: boot_id: specify the boot that is to end");
+  return std::make_unique<LastReboot>(step.last_reboot().boot_id(), context);
 }
 
 }  // namespace muster::agent

@@ -70,4 +70,12 @@ class PrintingCheck {
   virtual const std::string& check_output() const = 0;
 };
 
+// An aspect of resources that find out whether the node has to reboot, and do nothing about it.
+class RebootFinding {
+ public:
+  virtual ~RebootFinding() = default;
+  // Why, as of the last Check(); "": nothing asks for it.
+  virtual const std::string& why_reboot() const = 0;
+};
+
 }  // namespace muster::agent

@@ -38,6 +38,8 @@ constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kFilesIn, &MakeFileSet},
     {v1::Step::kFileSystem, &MakeFileSystem},
     {v1::Step::kReboot, &MakeReboot},
+    {v1::Step::kPendingReboot, &MakePendingReboot},
+    {v1::Step::kLastReboot, &MakeLastReboot},
     {v1::Step::kContainerImage, &MakeContainerImage},
     {v1::Step::kSlurmAccounts, &MakeSlurmAccounts},
 };

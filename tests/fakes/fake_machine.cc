@@ -152,11 +152,56 @@ class FakeReboot final : public Resource {
   const v1::RebootResource spec_;
 };
 
+// Finds what FakeReboot would reboot for.
+class FakePendingReboot final : public Resource, public RebootFinding {
+ public:
+  FakePendingReboot(FakeMachine& node, const v1::RebootResource& spec) : reboot_(node, spec) {}
+  std::string Id() const override { return "pending_reboot"; }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    ASSIGN_OR_RETURN(const std::vector<Change> found, reboot_.Check());
+    why_ = found.empty() ? "" : found.front().after;
+    return std::vector<Change>{};
+  }
+  absl::Status Apply(ApplyObserver& observer) override { return absl::OkStatus(); }
+  const std::string& why_reboot() const override { return why_; }
+
+ private:
+  FakeReboot reboot_;
+  std::string why_;
+};
+
+// Reboots out of one boot.
+class FakeLastReboot final : public Resource {
+ public:
+  FakeLastReboot(FakeMachine& node, std::string boot_id)
+      : node_(node), boot_id_(std::move(boot_id)) {}
+  std::string Id() const override { return "last_reboot"; }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    if (node_.boot_id != boot_id_) return std::vector<Change>{};
+    return std::vector<Change>{{"reboot", "", "the update reboots every node"}};
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
+    ++node_.reboots;
+    if (node_.on_reboot) node_.on_reboot();
+    return absl::OkStatus();
+  }
+
+ private:
+  FakeMachine& node_;
+  const std::string boot_id_;
+};
+
 absl::StatusOr<std::unique_ptr<Resource>> FakeMachine::Make(const v1::Step& step) {
   if (step.has_file()) return std::make_unique<FakeFile>(*this, step.file());
   if (step.has_package()) return std::make_unique<FakePackage>(*this, step.package());
   if (step.has_command()) return std::make_unique<FakeCommand>(*this, step.command().argv(0));
   if (step.has_reboot()) return std::make_unique<FakeReboot>(*this, step.reboot());
+  if (step.has_pending_reboot())
+    return std::make_unique<FakePendingReboot>(*this, step.pending_reboot());
+  if (step.has_last_reboot())
+    return std::make_unique<FakeLastReboot>(*this, step.last_reboot().boot_id());
   return absl::UnimplementedError("the fake node has no such resource");
 }
 

@@ -46,6 +46,7 @@ class FakeMachine {
   // Called when a step has begun a reboot.
   std::function<void()> on_reboot;
   std::atomic<int> reboots{0};
+  std::string boot_id = "boot-1";
 
   // Faults, by Id(): set before the plan runs.
   std::map<std::string, absl::Status> check_errors;

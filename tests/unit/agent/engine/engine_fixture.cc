@@ -96,6 +96,7 @@ void EngineTest::Start() {
                      .return_patience = absl::Milliseconds(100),
                      .return_pause = absl::Milliseconds(5)};
   gate_.boot_id = boot_id_;
+  node_.boot_id = boot_id_;
   options.run.tick = absl::Milliseconds(20);
   options.on_plans = [this](const std::vector<std::shared_ptr<const v1::Plan>>& plans) {
     std::vector<std::string>& ids = told_.emplace_back();

@@ -22,6 +22,13 @@ v1::Step Reboot(const std::string& id, v1::RebootWhen when = v1::REBOOT_WHEN_REQ
   return step;
 }
 
+v1::Step Pending(const std::string& id, v1::RebootWhen when) {
+  v1::Step step;
+  step.set_step_id(id);
+  step.mutable_pending_reboot()->set_when(when);
+  return step;
+}
+
 v1::Plan Kernel() {
   return MakePlan(1,
                   {Role("kernel", {File("kernel/before", "/before", "1"), Reboot("kernel/reboot"),
@@ -147,6 +154,69 @@ TEST_F(RebootRunTest, AHandlerRebootsOnceAndIsCleanAfterwards) {
   EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
   EXPECT_EQ(node_.reboots, 1);
   EXPECT_FALSE(journal_->IsDirty(kHandler));
+}
+
+TEST_F(RebootRunTest, APendingRebootIsReportedAndTheRoleGoesOn) {
+  v1::Plan plan = MakePlan(1, {Role("k", {File("k/before", "/before", "1"),
+                                          Pending("k/reboot", v1::REBOOT_WHEN_REQUIRED),
+                                          File("k/after", "/after", "1")})});
+  EXPECT_TRUE(Run(plan).succeeded());
+  EXPECT_EQ(StatusOf(plan, "k/reboot"), v1::STEP_STATUS_OK);
+  EXPECT_EQ(StatusOf(plan, "k/after"), v1::STEP_STATUS_CHANGED);
+  const v1::PendingReboot pending = Results("r-1/0")["k/reboot"].reboot_pending();
+  EXPECT_EQ(pending.reason(), "/run/reboot-required");
+  EXPECT_EQ(pending.boot_id(), boot_id_);
+  EXPECT_FALSE(Results("r-1/0")["k/after"].has_reboot_pending());
+  node_.Remove("/run/reboot-required");
+  plan.set_plan_id("r-2/0");
+  plan.set_sequence(2);
+  EXPECT_TRUE(Run(plan).succeeded());
+  EXPECT_FALSE(Results("r-2/0")["k/reboot"].has_reboot_pending());
+  EXPECT_EQ(node_.reboots, 0);
+  EXPECT_THAT(gate_.asked, IsEmpty());
+}
+
+TEST_F(RebootRunTest, AHandlerThatPutsARebootOffIsClean) {
+  node_.Remove("/run/reboot-required");
+  constexpr char kHandler[] = "k/handler/reboot";
+  const v1::Plan plan = MakePlan(1, {Role("k", {File("k/a", "/a", "1", {kHandler})}, {},
+                                          {Pending(kHandler, v1::REBOOT_WHEN_ALWAYS)})});
+  EXPECT_TRUE(Run(plan).succeeded());
+  EXPECT_EQ(Results("r-1/0")[kHandler].reboot_pending().reason(), "always");
+  EXPECT_FALSE(journal_->IsDirty(kHandler));
+  EXPECT_EQ(node_.reboots, 0);
+}
+
+// As in a run with REBOOT_MODE_ALWAYS.
+v1::Plan WithLastReboot(v1::Plan plan) {
+  v1::Step step;
+  step.set_step_id("last/reboot");
+  step.mutable_last_reboot()->set_boot_id("boot-1");
+  *plan.add_roles() = Role("last", {step}, {plan.roles(0).name()});
+  return plan;
+}
+
+TEST_F(RebootRunTest, TheLastRebootComesAfterTheOtherRoles) {
+  node_.Remove("/run/reboot-required");
+  const v1::Plan plan = WithLastReboot(Kernel());
+  Start();
+  RunUntilDown(plan);
+  EXPECT_EQ(node_.state().count("/after"), 1u);
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(StatusOf(plan, "last/reboot"), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(node_.reboots, 1);
+}
+
+TEST_F(RebootRunTest, ANodeThatHasRebootedForAStepDoesNotRebootAgain) {
+  const v1::Plan plan = WithLastReboot(Kernel());
+  Start();
+  RunUntilDown(plan);
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(StatusOf(plan, "last/reboot"), v1::STEP_STATUS_OK);
+  EXPECT_EQ(node_.reboots, 1);
+  EXPECT_THAT(gate_.asked, ElementsAre("kernel/reboot"));
 }
 
 v1::Facts FactsWith(const std::vector<std::string>& gpus,

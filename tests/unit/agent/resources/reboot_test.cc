@@ -7,6 +7,7 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class RebootTest : public ResourceTest {
  protected:
@@ -63,7 +64,38 @@ TEST_F(RebootTest, AlwaysNeedsNoReasonAndStaysSo) {
   EXPECT_FALSE(Make("reboot {}")->AlwaysChanges());
 }
 
+// Why such a step says that the node has to reboot; it never finds anything to change.
+std::string Pending(Resource& resource) {
+  EXPECT_THAT(resource.Check().value(), IsEmpty());
+  return dynamic_cast<const RebootFinding&>(resource).why_reboot();
+}
+
+TEST_F(RebootTest, APendingRebootIsFoundAndLeftAlone) {
+  EXPECT_EQ(Pending(*Make("pending_reboot {}")), "");
+  EXPECT_EQ(Pending(*Make("pending_reboot { when: REBOOT_WHEN_ALWAYS reason: 'new driver' }")),
+            "new driver");
+  AddKernel("6.1.0-20-cloud-amd64");
+  const auto pending = Make("pending_reboot {}");
+  EXPECT_EQ(Pending(*pending),
+            "kernel 6.1.0-20-cloud-amd64 is installed but 6.1.0-18-cloud-amd64 is running");
+  ASSERT_OK(pending->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), IsEmpty());
+}
+
+TEST_F(RebootTest, TheLastRebootEndsOneBootOnly) {
+  node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot-1\n");
+  const auto last = Make("last_reboot { boot_id: 'boot-1' }");
+  EXPECT_EQ(last->Check()->size(), 1u);
+  ASSERT_OK(last->Apply(observer_));
+  EXPECT_THAT(node_.units.log(), ElementsAre("reboot"));
+  node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot-2\n");
+  EXPECT_THAT(last->Check().value(), IsEmpty());
+  EXPECT_THAT(TryMake("last_reboot {}"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
 TEST_F(RebootTest, RefusesAReasonOfSeveralLines) {
+  EXPECT_THAT(TryMake("pending_reboot { reason: 'a\\nb' }"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(TryMake("reboot { reason: 'a\\nb' }"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }

@@ -263,7 +263,8 @@ TEST(Owners, EveryKindOfResourceOwnsSomethingOrActsOnly) {
     if (step.has_unit()) step.mutable_unit()->set_enabled(true);
     if (playbook::ClaimsOf(step).empty()) acting.insert(kinds->field(i)->name());
   }
-  EXPECT_EQ(acting, (std::set<std::string>{"command", "package_upgrade", "reboot"}));
+  EXPECT_EQ(acting, (std::set<std::string>{"command", "package_upgrade", "reboot", "pending_reboot",
+                                           "last_reboot"}));
 }
 
 }  // namespace
