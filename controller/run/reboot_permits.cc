@@ -219,11 +219,11 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
   v1::ControllerMessage sent;
   sent.ParseFromString(*plan->second);
   const v1::Step* step = FindStep(sent.plan(), request.step_id());
-  if (step == nullptr || !step->has_reboot()) {
+  if (step == nullptr || (!step->has_reboot() && !step->has_last_reboot())) {
     return refuse(
         absl::StrCat("the plan has no reboot '", Cut(request.step_id(), kMaxStepIdBytes), "'"));
   }
-  const v1::RebootResource& reboot = step->reboot();
+  const v1::RebootResource& reboot = step->reboot();  // the defaults for a last one
   const bool jobs_may_end = reboot.with_running_jobs() || run->request.reboot_with_jobs();
   if (!request.running_jobs().empty() && !jobs_may_end)
     return refuse(RefusalFor(Jobs(request, node->name)));

@@ -158,8 +158,11 @@ absl::Status RunEngine::CompilePlay(ActiveRun& run, RunActions& more) {
   work.playbook = run.playbook;
   work.inventory = run.inventory;
   work.held = run.held;
+  work.puts_reboots_off = run.request.reboots() == v1::REBOOT_MODE_NEVER;
   for (std::string& name : run.state.PlanTargets()) {
     const RunNode& node = *run.state.FindByName(name);
+    const bool is_last = *node.plays.rbegin() == work.play;
+    if (is_last && run.request.reboots() == v1::REBOOT_MODE_ALWAYS) work.last_here.insert(name);
     if (work.check_only && node.changed > 0) work.changed.insert(name);
     work.nodes.emplace_back(std::move(name), node.uuid);
   }

@@ -50,6 +50,22 @@ absl::StatusOr<std::optional<RunNode>> StoredNode(Transaction& txn, const std::s
   return std::optional<RunNode>(ToRunNode(*row));
 }
 
+// A check puts no reboot off.
+absl::Status StorePending(Transaction& txn, const std::string& run_id, const v1::StepResult& step,
+                          absl::Time now, const ReportChanges::Part& part) {
+  if (!step.has_reboot_pending()) return absl::OkStatus();
+  v1::CreateRunRequest request;
+  if (part.run != nullptr) {
+    request = part.run->request;
+  } else {
+    ASSIGN_OR_RETURN(const RunRecord record, txn.runs().Get(run_id));
+    request = RequestOf(record);
+  }
+  if (request.check_only() || request.reboots() != v1::REBOOT_MODE_NEVER) return absl::OkStatus();
+  return txn.reboots().PutPending({part.node->uuid, step.reboot_pending().boot_id(),
+                                   step.reboot_pending().reason(), run_id, now});
+}
+
 absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t play,
                        const v1::StepResult& step, absl::Time now, ReportChanges::Part& part,
                        ReportChanges& changes) {
@@ -71,6 +87,7 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
       node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
     return absl::OkStatus();
   CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
+  RETURN_IF_ERROR(StorePending(txn, run_id, step, now, part));
   NoteFirstError(*part.node, step);
   if (part.run != nullptr) {
     result.sequence = part.run->log->ReserveSequence();

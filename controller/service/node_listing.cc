@@ -149,6 +149,9 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
     ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> held, txn.node_holds().List());
     std::map<std::string, std::vector<const NodeHoldRecord*>> holds;
     for (const NodeHoldRecord& hold : held) holds[hold.node_uuid].push_back(&hold);
+    ASSIGN_OR_RETURN(const auto put_off, txn.reboots().ListPending());
+    std::map<std::string, const PendingRebootRecord*> reboots;
+    for (const PendingRebootRecord& reboot : put_off) reboots[reboot.node_uuid] = &reboot;
     std::map<std::string, const EnrollmentRecord*> waiting;
     for (const EnrollmentRecord& enrollment : enrollments) {
       if (!enrollment.rejected && enrollment.certificate_pem.empty())
@@ -179,6 +182,8 @@ absl::StatusOr<std::vector<v1::Node>> ListAllNodes(Store& store, const AgentSess
             *shown.mutable_since() = ToTimestamp(hold->since);
           }
         }
+        if (const auto found = reboots.find(record->uuid); found != reboots.end())
+          node.set_reboot_pending(found->second->reason);
         const auto session = connected.find(record->uuid);
         if (session != connected.end()) FillFromSession(session->second, node);
       }

@@ -410,6 +410,7 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
     connected += node.connected();
     pending += node.state() == v1::NODE_STATE_PENDING;
     if (node.state() == v1::NODE_STATE_LOCKED) response.add_nodes_locked(node.name());
+    if (!node.reboot_pending().empty()) response.add_nodes_to_reboot(node.name());
     if (!node.service().empty()) ++services[node.service().substr(0, node.service().find(':'))];
     const bool is_enrolled = node.state() != v1::NODE_STATE_KNOWN &&
                              node.state() != v1::NODE_STATE_PENDING &&

@@ -337,6 +337,15 @@ struct RebootRecord {
   std::optional<absl::Time> ended_at;
 };
 
+// A reboot that a node needs and that a run put off.
+struct PendingRebootRecord {
+  std::string node_uuid;
+  std::string boot_id;  // of the boot that has to end: in another one the node has rebooted
+  std::string reason;
+  std::string run_id;
+  absl::Time since;
+};
+
 class RebootTable {
  public:
   virtual ~RebootTable() = default;
@@ -344,6 +353,13 @@ class RebootTable {
   virtual absl::Status Put(const RebootRecord& reboot) = 0;
   // The run's open permits, oldest first.
   virtual absl::StatusOr<std::vector<RebootRecord>> ListOpen(absl::string_view run_id) = 0;
+  // All permits of the run, oldest first.
+  virtual absl::StatusOr<std::vector<RebootRecord>> List(absl::string_view run_id) = 0;
+
+  // Inserts or replaces by node.
+  virtual absl::Status PutPending(const PendingRebootRecord& pending) = 0;
+  // Only those whose nodes are in that boot still, by the node's record; oldest first.
+  virtual absl::StatusOr<std::vector<PendingRebootRecord>> ListPending() = 0;
 };
 
 struct StepResultRecord {

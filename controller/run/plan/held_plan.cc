@@ -30,6 +30,8 @@ std::string Local(absl::Time time) {
 // The step, without what its digest must not reveal.
 v1::Step Open(const v1::Step& step) {
   v1::Step open = step;
+  // The boot at the time says nothing about the step.
+  if (open.has_last_reboot()) open.mutable_last_reboot()->clear_boot_id();
   if (!step.sensitive()) return open;
   if (open.has_file()) {
     open.mutable_file()->clear_content();
@@ -70,10 +72,11 @@ absl::Status CheckHolds(const v1::PlanFile& file, const ClusterIdentity& cluster
 absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
                                                        const v1::CreateRunRequest& request) {
   if (!request.bundle_sha256().empty() || !request.playbook().empty() || request.tags_size() > 0 ||
-      request.extra_vars_size() > 0 || request.reboot_with_jobs()) {
+      request.extra_vars_size() > 0 || request.reboot_with_jobs() ||
+      request.reboots() != v1::REBOOT_MODE_UNSPECIFIED) {
     return absl::InvalidArgumentError(
-        "a run of a plan file takes bundle, playbook, tags, variables and whether to reboot with "
-        "jobs from the file");
+        "a run of a plan file takes bundle, playbook, tags, variables and what to reboot from the "
+        "file");
   }
   v1::CreateRunRequest full = request;
   full.set_bundle_sha256(file.bundle_sha256());
@@ -81,6 +84,7 @@ absl::StatusOr<v1::CreateRunRequest> RequestOfPlanFile(const v1::PlanFile& file,
   *full.mutable_tags() = file.tags();
   *full.mutable_extra_vars() = file.extra_vars();
   full.set_reboot_with_jobs(file.reboot_with_jobs());
+  full.set_reboots(file.rollout().rollout().request().reboots());
   return full;
 }
 

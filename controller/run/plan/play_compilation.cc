@@ -13,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "controller/run/plan/plan_finish.h"
+#include "controller/run/plan/reboot_mode.h"
 #include "controller/run/plan/values_of_facts.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
@@ -54,6 +55,7 @@ class Compilation {
  private:
   absl::Status Number(const std::vector<NodePlan>& compiled) {
     records_.clear();
+    boots_.clear();
     return with_.store.View([&](Transaction& txn) -> absl::Status {
       for (const NodePlan& each : compiled) {
         const auto uuid = uuids_.find(each.node);
@@ -65,6 +67,14 @@ class Compilation {
         plan.node_uuid = record->uuid;
         plan.plan_id = PlanId(work_.run_id, work_.play);
         plan.sequence = record->plan_sequence + 1;
+        if (work_.last_here.count(each.node) > 0) boots_[each.node] = record->boot_id;
+      }
+      if (boots_.empty()) return absl::OkStatus();
+      // The boot in which the node was when it rebooted for an earlier play.
+      ASSIGN_OR_RETURN(const std::vector<RebootRecord> reboots, txn.reboots().List(work_.run_id));
+      for (const RebootRecord& reboot : reboots) {
+        const auto boot = boots_.find(reboot.node);
+        if (boot != boots_.end()) boot->second = reboot.boot_id;
       }
       return absl::OkStatus();
     });
@@ -81,6 +91,9 @@ class Compilation {
     plan.set_want_diff(work_.want_diff);
     plan.set_after_changes(work_.check_only && work_.changed.count(compiled.node) > 0);
     LeaveOutSkipped(plan);
+    if (work_.puts_reboots_off) PutRebootsOff(plan);
+    if (const auto boot = boots_.find(compiled.node); boot != boots_.end())
+      RETURN_IF_ERROR(AddLastReboot(boot->second, plan));
     absl::Status status;
     if (work_.check_only || work_.held != nullptr) finished.steps_digest = StepsDigest(plan);
     if (work_.held != nullptr && !work_.check_only) {
@@ -126,6 +139,7 @@ class Compilation {
   const PlayWork& work_;
   absl::flat_hash_map<std::string, std::string> uuids_;
   std::map<std::string, OpenPlanRecord> records_;  // of the batch, by node name
+  std::map<std::string, std::string> boots_;       // that AddLastReboot() ends, by node name
   std::set<std::string> kept_;                     // blobs that are in the blob store
 };
 

@@ -26,7 +26,9 @@ struct PlayWork {
   std::shared_ptr<const Inventory> inventory;
   std::vector<std::pair<std::string, std::string>> nodes;  // name, uuid
   std::shared_ptr<const HeldPlan> held;                    // nullptr: the run follows the playbook
-  std::set<std::string> changed;  // in check mode: nodes that an earlier play would change
+  std::set<std::string> changed;    // in check mode: nodes that an earlier play would change
+  bool puts_reboots_off = false;    // see reboot_mode.h
+  std::set<std::string> last_here;  // nodes that reboot at the end of this play, their last one
 };
 
 struct FinishedPlan {

@@ -159,6 +159,9 @@ class SociRebootTable final : public RebootTable {
   explicit SociRebootTable(SociContext context) : context_(context) {}
   absl::Status Put(const RebootRecord& reboot) override;
   absl::StatusOr<std::vector<RebootRecord>> ListOpen(absl::string_view run_id) override;
+  absl::StatusOr<std::vector<RebootRecord>> List(absl::string_view run_id) override;
+  absl::Status PutPending(const PendingRebootRecord& pending) override;
+  absl::StatusOr<std::vector<PendingRebootRecord>> ListPending() override;
 
  private:
   const SociContext context_;

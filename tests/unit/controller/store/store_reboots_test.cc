@@ -92,6 +92,62 @@ TEST_F(StoreRebootsTest, OpenOnesOfARunAreListedOldestFirst) {
   ended.ended_at = kRebootsNow + absl::Minutes(1);
   ASSERT_OK(Put(ended));
   EXPECT_THAT(OpenIds("r-1"), ElementsAre("p3", "p2"));
+  std::vector<std::string> all;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto permits, txn.reboots().List("r-1"));
+    for (const RebootRecord& permit : permits) all.push_back(permit.permit_id);
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(all, ElementsAre("p3", "p1", "p2"));
+}
+
+class PendingRebootsTest : public StoreRebootsTest {
+ protected:
+  void Boot(const std::string& uuid, const std::string& boot_id) {
+    NodeRecord node;
+    node.uuid = uuid;
+    node.name = "n" + uuid;
+    node.boot_id = boot_id;
+    ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
+  }
+  absl::Status PutOff(const std::string& uuid, const std::string& boot_id,
+                      const std::string& reason) {
+    return store_->Update([&](Transaction& txn) {
+      return txn.reboots().PutPending({uuid, boot_id, reason, "r-1", kRebootsNow});
+    });
+  }
+  std::vector<std::string> Pending() {
+    std::vector<std::string> found;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto pending, txn.reboots().ListPending());
+      for (const PendingRebootRecord& each : pending) {
+        EXPECT_EQ(each.run_id, "r-1");
+        EXPECT_EQ(each.since, kRebootsNow);
+        found.push_back(each.node_uuid + ": " + each.reason);
+      }
+      return absl::OkStatus();
+    }));
+    return found;
+  }
+};
+
+TEST_F(PendingRebootsTest, ArePendingWhileTheNodeIsInThatBoot) {
+  Boot("u1", "boot-1");
+  Boot("u2", "boot-1");
+  ASSERT_OK(PutOff("u2", "boot-1", "new driver"));
+  ASSERT_OK(PutOff("u1", "boot-1", "kernel 2"));
+  EXPECT_THAT(Pending(), ElementsAre("u2: new driver", "u1: kernel 2"));
+  ASSERT_OK(PutOff("u1", "boot-1", "kernel 3"));
+  EXPECT_THAT(Pending(), ElementsAre("u2: new driver", "u1: kernel 3"));
+  Boot("u2", "boot-2");
+  EXPECT_THAT(Pending(), ElementsAre("u1: kernel 3"));
+  ASSERT_OK(PutOff("u2", "boot-2", "again"));
+  EXPECT_THAT(Pending(), ElementsAre("u2: again", "u1: kernel 3"));
+}
+
+TEST_F(PendingRebootsTest, OneOfNoNodeIsRefused) {
+  EXPECT_THAT(PutOff("u9", "boot-1", "kernel 2"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
 TEST_F(StoreRebootsTest, PuttingAgainChangesTheEndAlone) {

@@ -51,6 +51,18 @@ TEST(StepsDigest, DoesNotTellOfSecrets) {
   EXPECT_NE(StepsDigest(a), StepsDigest(b));
 }
 
+// A node may reboot between the plan and its update.
+TEST(StepsDigest, IsTheSameInEveryBoot) {
+  v1::Plan a = PlanOf("x"), b = PlanOf("x");
+  for (v1::Plan* plan : {&a, &b}) {
+    v1::Step& last = *plan->mutable_roles(0)->add_steps();
+    last.set_step_id("last_reboot/reboot");
+    last.mutable_last_reboot()->set_boot_id(plan == &a ? "boot-1" : "boot-2");
+  }
+  EXPECT_EQ(StepsDigest(a), StepsDigest(b));
+  EXPECT_NE(StepsDigest(a), StepsDigest(PlanOf("x")));
+}
+
 // The kernel that a package brings is known when the package is there.
 TEST(HeldPlan, ARebootThatPackagesMayAskForIsWithinThePlan) {
   v1::Plan plan = PlanOf("x");
