@@ -60,9 +60,12 @@ void ServiceGate::OnJudged(const std::string& node_uuid, const std::string& vali
         })
         .IgnoreError();  // its pass is gone with the verdict: the node is drained anyway
   }
-  absl::MutexLock lock(&mutex_);
-  judged_.insert(validation_id);
-  worker_.Wake();
+  {
+    absl::MutexLock lock(&mutex_);
+    judged_.insert(validation_id);
+    worker_.Wake();
+  }
+  if (on_news_) on_news_();
 }
 
 std::vector<std::string> ServiceGate::WhomToBorrow(const std::vector<std::string>& nodes) {
@@ -154,6 +157,7 @@ absl::Status ServiceGate::Reconcile() {
     result = Decide(*nodes, changes, services);
     const bool has_decided = result.ok();
     if (has_decided) result = Tell(changes, services);
+    if (has_decided && !changes.empty() && on_news_) on_news_();
     absl::MutexLock lock(&mutex_);
     services_ = std::move(services);
     if (has_decided) looking_.clear();

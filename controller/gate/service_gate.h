@@ -39,12 +39,17 @@ class ServiceGate final : public JobGate {
   static constexpr absl::Duration kPause = absl::Milliseconds(200);
 
   // The references must outlive the object. `warn` is called with the reason why the thread's looks
-  // cannot work, once for each kind.
+  // cannot work, once for each kind. `on_news` is called when a validation has ended for a node and
+  // when Slurm was told of changes, for those who wait for either; it must not block, and may be
+  // empty.
   ServiceGate(Store& store, slurm::SlurmControl& slurm, Clock& clock,
-              std::function<void(absl::string_view)> warn)
-      : store_(store), slurm_(slurm), clock_(clock), warn_(std::move(warn)), worker_(clock, [this] {
-          return Step();
-        }) {}
+              std::function<void(absl::string_view)> warn, std::function<void()> on_news = nullptr)
+      : store_(store),
+        slurm_(slurm),
+        clock_(clock),
+        warn_(std::move(warn)),
+        on_news_(std::move(on_news)),
+        worker_(clock, [this] { return Step(); }) {}
 
   void Start() { worker_.Start(); }
   // Waits for a look that is running: Slurm's waits must end first.
@@ -89,6 +94,7 @@ class ServiceGate final : public JobGate {
   slurm::SlurmControl& slurm_;
   Clock& clock_;
   const std::function<void(absl::string_view)> warn_;
+  const std::function<void()> on_news_;
   absl::Mutex look_mutex_;  // one look at a time
   // Changes that are in the audit log but that Slurm has not been seen to have made: node → reason.
   std::map<std::string, std::string> announced_ ABSL_GUARDED_BY(look_mutex_);

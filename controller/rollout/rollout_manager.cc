@@ -288,7 +288,8 @@ std::vector<std::string> RolloutManager::JobsWanted() {
 void RolloutManager::LookAtSlurm() {
   const absl::Time now = with_.clock.Now();
   // A clock that was set back does not keep it from looking.
-  if (now < next_look_at_slurm_ && next_look_at_slurm_ - now <= absl::Minutes(1)) return;
+  const bool is_early = now < next_look_at_slurm_ && next_look_at_slurm_ - now <= absl::Minutes(1);
+  if (!is_look_due_.exchange(false) && is_early) return;
   std::vector<std::string> wanted;
   {
     absl::MutexLock lock(&mutex_);

@@ -32,7 +32,8 @@ class RolloutManager {
   // Between two looks at the store while nodes are being updated, and otherwise.
   static constexpr absl::Duration kBusyInterval = absl::Milliseconds(250);
   static constexpr absl::Duration kIdleInterval = absl::Seconds(5);
-  // Between two looks at Slurm: the first for a thousand nodes, and so much more for each thousand.
+  // Between two looks at Slurm while nothing is known to have changed: the first for a thousand
+  // nodes, and so much more for each thousand.
   static constexpr absl::Duration kSlurmInterval = absl::Seconds(1);
   // Until a run or validation that other work is in the way of is tried again.
   static constexpr absl::Duration kRetryInterval = absl::Seconds(1);
@@ -50,6 +51,11 @@ class RolloutManager {
   void Stop() { worker_.Stop(); }
   // Something has happened that rollouts may wait for. Does not block.
   void Wake() { worker_.Wake(); }
+  // Likewise, in Slurm, too: it is asked at once instead of after the interval.
+  void LookAgain() {
+    is_look_due_ = true;
+    worker_.Wake();
+  }
 
   // See PrepareRollout(). FailedPrecondition also: another rollout has some of the nodes.
   absl::StatusOr<v1::Rollout> Create(const v1::CreateRolloutRequest& request,
@@ -106,7 +112,7 @@ class RolloutManager {
   std::map<std::string, std::unique_ptr<ActiveRollout>> active_ ABSL_GUARDED_BY(mutex_);
   Observation seen_ ABSL_GUARDED_BY(mutex_);
   Absences absences_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<bool> watches_ended_ = false;
+  std::atomic<bool> watches_ended_ = false, is_look_due_ = false;
   absl::Status advanced_;  // why a look failed last; the worker's own, as is the next
   absl::Time next_look_at_slurm_ = absl::InfinitePast();
   Worker worker_;

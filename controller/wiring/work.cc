@@ -128,8 +128,8 @@ bool Work::CanAskSlurm() {
 std::unique_ptr<validation::JobGate> Work::MakeGate(const Config& config) {
   if (config.slurm_gate != "on")
     return std::make_unique<validation::OpenGate>(slurm, [this] { return CanAskSlurm(); });
-  auto made = std::make_unique<validation::ServiceGate>(*core_.resources.store, slurm, core_.clock,
-                                                        LogWarning);
+  auto made = std::make_unique<validation::ServiceGate>(
+      *core_.resources.store, slurm, core_.clock, LogWarning, [this] { rollouts.LookAgain(); });
   service_gate_ = made.get();
   return made;
 }
@@ -183,7 +183,11 @@ RunCollaborators Work::ForRuns(const Config& config) {
       .return_memory = ReturnMemory,
       .cluster = {config.cluster, core_.resources.ca.pin()},
       .claims = &claims,
-      .on_service_changed = [this] { WakeGate(); },
+      .on_service_changed =
+          [this] {
+            WakeGate();
+            rollouts.Wake();  // a run may have ended that a node's update waits for
+          },
       .check_ending =
           [](const FileTree& site, const PlaybookEnding& ending,
              std::shared_ptr<const Inventory> of) {

@@ -404,6 +404,22 @@ TEST_F(ServiceGateTest, IsWokenAndHurriesWhileSlurmIsAway) {
   gate.Stop();
 }
 
+// Rollouts wait for both.
+TEST_F(ServiceGateTest, TellsOfVerdictsAndOfWhatSlurmWasTold) {
+  int news = 0;
+  ServiceGate gate(
+      *store_, slurm_, clock_, [](absl::string_view) {}, [&news] { ++news; });
+  ASSERT_OK(gate.Reconcile());
+  EXPECT_EQ(news, 1) << "a node without a pass is drained";
+  ASSERT_OK(gate.Reconcile());
+  EXPECT_EQ(news, 1) << "nothing has changed";
+  Pass();
+  gate.OnJudged("u1", "v-2", v1::OUTCOME_PASS);
+  EXPECT_EQ(news, 2);
+  ASSERT_OK(gate.Reconcile());
+  EXPECT_EQ(news, 3) << "it serves again";
+}
+
 TEST_F(ServiceGateTest, WhatSlurmCouldNotDoIsDoneLater) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
   EXPECT_THAT(gate_.Reconcile(), StatusIs(absl::StatusCode::kUnavailable, Said()));

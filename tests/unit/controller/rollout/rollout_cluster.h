@@ -129,8 +129,11 @@ class Cluster : public InventorySource {
   // A process begins.
   void Boot() {
     store_.Revive();
-    gate_ =
-        std::make_unique<validation::ServiceGate>(store_, slurm_, clock_, [](absl::string_view) {});
+    gate_ = std::make_unique<validation::ServiceGate>(
+        store_, slurm_, clock_, [](absl::string_view) {},
+        [this] {
+          if (manager_ != nullptr) manager_->LookAgain();
+        });
     manager_ = std::make_unique<RolloutManager>(Collaborators());
     policies_ = std::make_unique<UpdatePolicies>(Collaborators(), *manager_);
     // Its thread is not started: the test steps.
@@ -392,6 +395,7 @@ class Cluster : public InventorySource {
     return id;
   }
 
+ public:
   // What runs and validations come to, in another process than the one that dies.
   void EndWork() {
     if (!work_ends_) return;
@@ -432,6 +436,7 @@ class Cluster : public InventorySource {
     for (const auto& [uuid, outcome] : judged) gate_->OnJudged(uuid, judged_by_[uuid], outcome);
   }
 
+ private:
   void ObserveSlurm() {
     int out = 0;
     for (const auto& [name, node] : slurm_.nodes) out += !node.takes_jobs;
