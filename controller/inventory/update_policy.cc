@@ -40,6 +40,9 @@ constexpr Word<v1::DrainTimeoutAction> kTimeoutActions[] = {
 constexpr Word<v1::RolloutFailureAction> kFailureActions[] = {
     {"pause", v1::ROLLOUT_FAILURE_ACTION_PAUSE},
     {"rollback", v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK}};
+constexpr Word<v1::RebootMode> kRebootModes[] = {{"auto", v1::REBOOT_MODE_AUTO},
+                                                 {"always", v1::REBOOT_MODE_ALWAYS},
+                                                 {"never", v1::REBOOT_MODE_NEVER}};
 
 // "" where it is the path of a playbook in a site.
 std::string CheckPlaybook(absl::string_view path) {
@@ -127,6 +130,12 @@ void InventoryBuilder::ReadLimits(const yaml::Document& document, const yaml::En
     errors_.Check(word->origin, ParseWord(kFailureActions, "action", word->text, &action));
     request.set_on_failure(action);
   }
+  if (const std::optional<Reference> word = ReadReference(document, reader, "reboot")) {
+    v1::RebootMode mode = v1::REBOOT_MODE_AUTO;
+    errors_.Check(word->origin, ParseWord(kRebootModes, "mode", word->text, &mode));
+    request.set_reboots(mode);
+    errors_.Check(word->origin, std::string(rollout::CheckReboots(request).message()));
+  }
   if (const std::optional<Reference> suite = ReadReference(document, reader, "suite"))
     request.set_suite(suite->text);
 }
@@ -187,6 +196,8 @@ nlohmann::ordered_json ToValue(const UpdatePolicy& policy) {
     value["on_timeout"] = std::string(WordOf(kTimeoutActions, request.on_timeout()));
   if (request.on_failure() != v1::ROLLOUT_FAILURE_ACTION_UNSPECIFIED)
     value["on_failure"] = std::string(WordOf(kFailureActions, request.on_failure()));
+  if (request.reboots() != v1::REBOOT_MODE_UNSPECIFIED)
+    value["reboot"] = std::string(WordOf(kRebootModes, request.reboots()));
   if (!request.suite().empty()) value["suite"] = request.suite();
   return value;
 }

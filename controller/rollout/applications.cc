@@ -17,6 +17,9 @@ namespace {
 constexpr uint32_t kEarlierRollouts = 1000;
 constexpr uint32_t kEarlierRuns = 1000;
 
+bool GivesStacks(const v1::CreateRolloutRequest& request) { return !request.node_stacks().empty(); }
+bool GivesStacks(const v1::CreateRunRequest&) { return false; }
+
 // The application that a run or a rollout was: their records name the same things.
 template <typename Record, typename Request>
 Application From(const Record& record, const Request& request, const std::string& id) {
@@ -24,7 +27,7 @@ Application From(const Record& record, const Request& request, const std::string
   made.id = id;
   made.bundle = request.bundle_sha256();
   made.limit = request.limit();
-  made.has_variables = !request.extra_vars().empty();
+  made.has_variables = !request.extra_vars().empty() || GivesStacks(request);
   made.inventory_revision = record.inventory_revision;
   made.created_by = record.created_by;
   made.created_at = record.created_at;

@@ -21,7 +21,7 @@ struct Application {
   bool is_rollout = false;
   std::string bundle;
   std::string limit;
-  bool has_variables = false;  // -e
+  bool has_variables = false;  // -e, or another stack for some nodes than the inventory's
   uint64_t inventory_revision = 0;
   std::string created_by;
   absl::Time created_at;

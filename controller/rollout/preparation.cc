@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -13,6 +15,7 @@
 #include "controller/rollout/applications.h"
 #include "controller/rollout/collaborators.h"
 #include "controller/rollout/rollout_records.h"
+#include "controller/rollout/rollout_stack.h"
 #include "controller/run/run_engine.h"
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/store.h"
@@ -31,14 +34,31 @@ ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name
 
 // The bundle that was applied whole last with the same playbook, other than the request's: by a
 // rollout or by a run over everything. "": there is none.
-absl::StatusOr<std::string> PreviousBundle(Transaction& txn,
-                                           const v1::CreateRolloutRequest& request) {
-  ASSIGN_OR_RETURN(const auto applications, ReadApplications(txn, request.playbook()));
+std::string PreviousBundle(const std::vector<Application>& applications,
+                           const v1::CreateRolloutRequest& request) {
   for (const Application& each : applications) {
     if (each.bundle != request.bundle_sha256() && (each.is_rollout || each.limit.empty()))
       return each.bundle;
   }
   return "";
+}
+
+// To what the rollout would go back: to another bundle, or with a stack to what the nodes had
+// before they were given it.
+absl::Status FindWayBack(const RolloutCollaborators& with, const std::vector<std::string>& workers,
+                         ActiveRollout& rollout) {
+  std::vector<Application> applications;
+  RETURN_IF_ERROR(with.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(applications, ReadApplications(txn, rollout.request.playbook()));
+    return absl::OkStatus();
+  }));
+  rollout.record.previous_bundle = PreviousBundle(applications, rollout.request);
+  if (rollout.request.stack().empty()) return absl::OkStatus();
+  const Application* before = BeforeStack(with, applications, rollout.request.stack(), workers);
+  if (before == nullptr) return absl::OkStatus();
+  rollout.record.previous_bundle = before->bundle;
+  rollout.request.set_revision_before(before->inventory_revision);
+  return absl::OkStatus();
 }
 
 // Storage before login, since login nodes mount it, and last what jobs are started by: the nodes of
@@ -119,6 +139,8 @@ absl::StatusOr<v1::CreateRolloutRequest> Complete(const RolloutCollaborators& wi
   v1::CreateRolloutRequest full = file.rollout().rollout().request();
   full.clear_workers();
   full.clear_rolls_back_id();
+  full.clear_revision_before();
+  full.clear_node_stacks();
   // What its nodes were checked with.
   full.set_bundle_sha256(file.bundle_sha256());
   full.set_playbook(file.playbook());
@@ -143,6 +165,9 @@ v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::s
     run.set_playbook(request.playbook());
     *run.mutable_tags() = request.tags();
     *run.mutable_extra_vars() = request.extra_vars();
+    run.set_reboots(request.reboots());
+    if (const auto stack = request.node_stacks().find(limit); stack != request.node_stacks().end())
+      (*run.mutable_extra_vars())["stack"] = nlohmann::json(stack->second).dump();
   } else {
     run.set_plan_sha256(request.plan_sha256());
   }
@@ -172,14 +197,16 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
   record.created_at = record.wave_since = now;
   record.inventory_revision = inventory.revision;
   RETURN_IF_ERROR(with.store.View([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(TakeNodes(txn, *inventory.inventory, std::move(names), now, rollout));
-    ASSIGN_OR_RETURN(record.previous_bundle, PreviousBundle(txn, asked));
-    return absl::OkStatus();
+    return TakeNodes(txn, *inventory.inventory, std::move(names), now, rollout);
   }));
   ASSIGN_OR_RETURN(rollout.limits,
                    ResolveLimits(rollout.request, static_cast<uint32_t>(rollout.nodes.size())));
   std::vector<std::string> workers;
   for (uint32_t i = 0; i < rollout.worker_count(); ++i) workers.push_back(rollout.nodes[i].node);
+  // With the variable it is as if the inventory said so: for previews, see Create().
+  if (!asked.stack().empty() && asked.extra_vars().count("stack") == 0)
+    RETURN_IF_ERROR(CheckStackInForce(*inventory.inventory, asked.stack(), workers));
+  RETURN_IF_ERROR(FindWayBack(with, workers, rollout));
   ASSIGN_OR_RETURN(std::string suite, with.suite_for(asked, workers, actor));
   rollout.request.set_suite(std::move(suite));
   record.request = rollout.request.SerializeAsString();

@@ -18,6 +18,7 @@
 #include "controller/rollout/requeue.h"
 #include "controller/rollout/rollout_changes.h"
 #include "controller/rollout/rollout_records.h"
+#include "controller/rollout/rollout_stack.h"
 #include "controller/run/run_engine.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
@@ -55,6 +56,12 @@ std::string NothingToRollBackTo(const RolloutRecord& record) {
       "there is no bundle to roll back to: nothing else was applied whole with this "
       "playbook before rollout ",
       record.rollout_id);
+}
+
+std::vector<std::string> NodesOf(const ActiveRollout& rollout) {
+  std::vector<std::string> names;
+  for (const RolloutNodeRecord& node : rollout.nodes) names.push_back(node.node);
+  return names;
 }
 
 RunActor CreatorOf(const RolloutRecord& record) {
@@ -169,7 +176,14 @@ absl::StatusOr<std::string> RolloutManager::Insert(ActiveRollout rollout) {
 absl::StatusOr<v1::Rollout> RolloutManager::Create(const v1::CreateRolloutRequest& request,
                                                    const RunActor& actor) {
   v1::CreateRolloutRequest asked = request;
-  asked.clear_rolls_back_id();  // for the controller alone
+  // For the controller alone.
+  asked.clear_rolls_back_id();
+  asked.clear_revision_before();
+  asked.clear_node_stacks();
+  if (!asked.stack().empty() && asked.extra_vars().count("stack") > 0) {
+    return absl::InvalidArgumentError(
+        "stack: the inventory chooses the stack of a rollout, not a variable (-e stack) as well");
+  }
   ASSIGN_OR_RETURN(ActiveRollout prepared, PrepareRollout(with_, asked, actor));
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const std::string id, Insert(std::move(prepared)));
@@ -182,9 +196,7 @@ absl::StatusOr<v1::Rollout> RolloutManager::Create(const v1::CreateRolloutReques
 absl::StatusOr<v1::PreviewRolloutResponse> RolloutManager::Preview(
     const v1::CreateRolloutRequest& request, const RunActor& actor) {
   ASSIGN_OR_RETURN(const ActiveRollout rollout, PrepareRollout(with_, request, actor));
-  std::vector<std::string> names;
-  for (const RolloutNodeRecord& node : rollout.nodes) names.push_back(node.node);
-  const Observation seen = Observe(with_, names);
+  const Observation seen = Observe(with_, NodesOf(rollout));
   Absences absences;
   {
     absl::MutexLock lock(&mutex_);
@@ -392,7 +404,8 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
         rollout.record.message, "; ",
         !back.ok()      ? absl::StrCat("it could not be taken back: ", back.status().message())
         : back->empty() ? "no node had been updated"
-                        : absl::StrCat(*back, " takes it back"));
+                        : absl::StrCat(*back, " takes it back"),
+        StillChosen(with_, rollout.request, rollout.record.inventory_revision, NodesOf(rollout)));
     if (back.ok()) {
       move.rolled_back_by = *back;
     } else {
@@ -425,6 +438,7 @@ absl::StatusOr<std::string> RolloutManager::CreateWayBack(const ActiveRollout& r
   request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_PAUSE);
   request.clear_windows();  // nodes that failed are out of service until they are taken back
   request.set_rolls_back_id(rollout.record.rollout_id);
+  RETURN_IF_ERROR(TakeStackBack(with_, touched, request));
   ASSIGN_OR_RETURN(ActiveRollout back, PrepareRollout(with_, request, CreatorOf(rollout.record)));
   ASSIGN_OR_RETURN(const std::string id, Insert(std::move(back)));
   ASSIGN_OR_RETURN(ActiveRollout stored, ReadActive(with_, id));

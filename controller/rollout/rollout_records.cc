@@ -1,5 +1,7 @@
 #include "controller/rollout/rollout_records.h"
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +73,15 @@ absl::StatusOr<v1::Rollout> ReadRollout(Transaction& txn, absl::string_view roll
   // The words were checked when the rollout was created.
   const auto limits = ResolveLimits(RequestOf(record), static_cast<uint32_t>(nodes.size()));
   v1::Rollout proto = ToProto(record, nodes, limits.ok() ? *limits : Limits());
+  ASSIGN_OR_RETURN(const auto pending, txn.reboots().ListPending());
+  std::map<std::pair<std::string, std::string>, const std::string*> reasons;  // by node and run
+  for (const PendingRebootRecord& reboot : pending)
+    reasons[{reboot.node_uuid, reboot.run_id}] = &reboot.reason;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto found = reasons.find({nodes[i].node_uuid, nodes[i].run_id});
+    if (found != reasons.end())
+      proto.mutable_nodes(static_cast<int>(i))->set_reboot_pending(*found->second);
+  }
   if (!with_events) return proto;
   ASSIGN_OR_RETURN(auto events, ReadEvents(txn, rollout_id, 0));
   for (v1::RolloutEvent& event : events) *proto.add_events() = std::move(event);

@@ -120,7 +120,16 @@ uint32_t WorkerCount(const v1::CreateRolloutRequest& request, uint32_t nodes) {
   return request.login_and_storage() ? std::min(request.workers(), nodes) : nodes;
 }
 
+absl::Status CheckReboots(const v1::CreateRolloutRequest& request) {
+  if (request.reboots() != v1::REBOOT_MODE_ALWAYS || !request.login_and_storage())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "reboot: 'always' would also reboot login and storage nodes, where users are logged in; "
+      "leave login_and_storage out, and update those by `muster apply`");
+}
+
 absl::StatusOr<Limits> ResolveLimits(const v1::CreateRolloutRequest& request, uint32_t nodes) {
+  RETURN_IF_ERROR(CheckReboots(request));
   nodes = WorkerCount(request, nodes);
   Limits limits;
   ASSIGN_OR_RETURN(limits.wave_sizes, WaveSizes(request, nodes));

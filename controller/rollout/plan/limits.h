@@ -34,9 +34,12 @@ inline constexpr int kDefaultUnavailablePercent = 5;
 // How many of the rollout's `nodes`, the first, are workers: waves and limits are of these.
 uint32_t WorkerCount(const v1::CreateRolloutRequest& request, uint32_t nodes);
 
-// For a rollout over `nodes` nodes, at least one. InvalidArgument names the field and the remedy: a
-// percentage above 100, a number that is none, waves that do not rise, a limit of 0 nodes, a
-// negative time.
+// InvalidArgument: login and storage nodes follow, and every node is to reboot.
+absl::Status CheckReboots(const v1::CreateRolloutRequest& request);
+
+// For a rollout over `nodes` nodes, at least one. InvalidArgument, also as of CheckReboots(), names
+// the field and the remedy: a percentage above 100, a number that is none, waves that do not rise,
+// a limit of 0 nodes, a negative time.
 absl::StatusOr<Limits> ResolveLimits(const v1::CreateRolloutRequest& request, uint32_t nodes);
 
 }  // namespace muster::controller::rollout

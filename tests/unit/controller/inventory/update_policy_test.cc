@@ -47,6 +47,7 @@ updates:
     drain_timeout: 12h
     on_timeout: skip
     on_failure: rollback
+    reboot: never
     suite: quick
   rest: {playbook: playbooks/rest.yml}
 )");
@@ -69,6 +70,7 @@ updates:
   EXPECT_EQ(ToDuration(request.drain_timeout()), absl::Hours(12));
   EXPECT_EQ(request.on_timeout(), v1::DRAIN_TIMEOUT_ACTION_SKIP);
   EXPECT_EQ(request.on_failure(), v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
+  EXPECT_EQ(request.reboots(), v1::REBOOT_MODE_NEVER);
   EXPECT_EQ(request.suite(), "quick");
   EXPECT_EQ(inventory->FindUpdate("nightly"), &policy);
   EXPECT_EQ(inventory->FindUpdate("never"), nullptr);
@@ -141,6 +143,8 @@ TEST(UpdatePolicy, ErrorsNamePlaceAndRemedy) {
       {"updates: {a: {playbook: site.yaml, on_timeout: skip}}", "f:4:48"},
       {"updates: {a: {playbook: site.yaml, drain_timeout: 1h, on_timeout: skp}}", "f:4:67"},
       {"updates: {a: {playbook: site.yaml, on_failure: stop}}", "f:4:48"},
+      {"updates: {a: {playbook: site.yaml, reboot: later}}", "f:4:44"},
+      {"updates: {a: {playbook: site.yaml, login_and_storage: true, reboot: always}}", "f:4:69"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.text);
@@ -164,7 +168,7 @@ TEST(UpdatePolicy, EveryKeyIsADifference) {
   for (const char* more :
        {"nodes: gpu", "window: 22:00-06:00", "canary: 0", "waves: [2]", "max_unavailable: 2",
         "max_per_rack: 1", "max_per_switch: 1", "failure_budget: 1", "soak: 1h", "on_timeout: skip",
-        "on_failure: rollback", "suite: quick", "login_and_storage: true"}) {
+        "on_failure: rollback", "suite: quick", "login_and_storage: true", "reboot: never"}) {
     SCOPED_TRACE(more);
     const auto now = ParseUpdates(
         absl::StrCat("updates: {a: {playbook: site.yaml, drain_timeout: 1h, ", more, "}}"));

@@ -44,6 +44,17 @@ TEST(Limits, Defaults) {
   EXPECT_FALSE(limits->requeues);
 }
 
+TEST(Limits, LoginNodesAreNotRebootedAlong) {
+  v1::CreateRolloutRequest request;
+  request.set_reboots(v1::REBOOT_MODE_ALWAYS);
+  EXPECT_TRUE(ResolveLimits(request, 10).ok());
+  request.set_login_and_storage(true);
+  request.set_workers(8);
+  EXPECT_THAT(ResolveLimits(request, 10), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  request.set_reboots(v1::REBOOT_MODE_NEVER);
+  EXPECT_TRUE(ResolveLimits(request, 10).ok());
+}
+
 TEST(Limits, Waves) {
   EXPECT_THAT(ResolveLimits(Waves({"4", "25%", "50%"}), 100)->wave_sizes,
               ElementsAre(1, 4, 25, 50, 100));

@@ -286,6 +286,60 @@ TEST(RolloutManager, WithoutAChangeNothingIsValidated) {
               ElementsAre("draining", "applying", "resuming", "done"));
 }
 
+TEST(RolloutManager, RunsRebootAsTheRolloutSays) {
+  Cluster cluster;
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_reboots(v1::REBOOT_MODE_NEVER);
+  const std::string id = cluster.Create(request);
+  // The record of a node that is in the boot of the report.
+  ASSERT_OK(cluster.store_.below().Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get(Cluster::Uuid(2)));
+    node.boot_id = "boot-1";
+    return txn.nodes().Put(node);
+  }));
+  const v1::Rollout ended = cluster.Await(id);
+  ASSERT_THAT(cluster.asked_runs_, SizeIs(3));
+  for (const auto& [run, actor] : cluster.asked_runs_)
+    EXPECT_EQ(run.reboots(), v1::REBOOT_MODE_NEVER);
+  ASSERT_OK(cluster.store_.below().Update([&](Transaction& txn) {
+    return txn.reboots().PutPending({Cluster::Uuid(2), "boot-1", "kernel 2 is installed",
+                                     ended.nodes(1).run_id(), cluster.clock_.Now()});
+  }));
+  EXPECT_EQ(cluster.Get(id).nodes(0).reboot_pending(), "");
+  EXPECT_EQ(cluster.Get(id).nodes(1).reboot_pending(), "kernel 2 is installed");
+}
+
+// Each part of a node's update begins when the one before has ended, not at the next look at Slurm.
+TEST(RolloutManager, LosesNoTimeBetweenThePartsOfAnUpdate) {
+  Cluster cluster;
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_canary(0);
+  const std::string id = cluster.Create(request);
+  const auto step = [&] {
+    cluster.clock_.Advance(absl::Milliseconds(10));
+    cluster.manager_->Step();
+    return cluster.Get(id).nodes(0).step();
+  };
+  const auto gate_looks = [&] {
+    cluster.clock_.Advance(absl::Milliseconds(10));
+    ASSERT_OK(cluster.gate_->Reconcile());
+  };
+  ASSERT_EQ(step(), v1::ROLLOUT_STEP_DRAINING);
+  ASSERT_EQ(step(), v1::ROLLOUT_STEP_DRAINING) << "nobody has drained it yet";
+  gate_looks();
+  EXPECT_EQ(step(), v1::ROLLOUT_STEP_APPLYING);
+  EXPECT_THAT(cluster.RunsOf("c001"), SizeIs(1));
+  cluster.EndWork();
+  EXPECT_EQ(step(), v1::ROLLOUT_STEP_VALIDATING);
+  EXPECT_NE(cluster.Get(id).nodes(0).validation_id(), "");
+  cluster.EndWork();
+  EXPECT_EQ(step(), v1::ROLLOUT_STEP_RESUMING);
+  gate_looks();
+  EXPECT_EQ(step(), v1::ROLLOUT_STEP_DONE);
+  step();
+  EXPECT_EQ(cluster.Get(id).nodes(1).step(), v1::ROLLOUT_STEP_DRAINING);
+}
+
 TEST(RolloutManager, ABrokenBundleStopsAtTheCanary) {
   Cluster cluster;
   cluster.failing_bundles_ = {kNewBundle};
