@@ -28,6 +28,21 @@ std::string DescribeHold(const v1::NodeHold& hold, absl::Time now) {
       Lines::kOne);
 }
 
+std::string RenderPendingReboots(std::vector<std::pair<std::string, std::string>> nodes) {
+  if (nodes.empty()) return "";
+  std::vector<std::string> all;
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (auto& [node, reason] : nodes) {
+    all.push_back(node);
+    by_reason[PlainText(reason, Lines::kOne)].push_back(std::move(node));
+  }
+  std::string text = absl::StrCat("to reboot, when it suits: muster node reboot '",
+                                  FoldHostlist(std::move(all)), "' --when-idle\n");
+  for (auto& [reason, names] : by_reason)
+    absl::StrAppend(&text, "  ", FoldHostlist(std::move(names)), ": ", reason, "\n");
+  return text;
+}
+
 std::string RenderDrained(const v1::DrainNodesResponse& response) {
   const bool is_one = response.nodes_size() == 1;
   std::string text =

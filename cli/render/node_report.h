@@ -1,7 +1,8 @@
-// Nodes that are kept out of Slurm, as text for a terminal. Pure.
+// Nodes that are kept out of Slurm or have to reboot, as text for a terminal. Pure.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -17,6 +18,10 @@ namespace muster::cli {
 
 // "admin:ann, 2h 03m ago: bad fan".
 std::string DescribeHold(const v1::NodeHold& hold, absl::Time now);
+
+// What nodes, each with its reason, have to reboot that was put off: equal reasons once, below the
+// command. "": none.
+std::string RenderPendingReboots(std::vector<std::pair<std::string, std::string>> nodes);
 
 // Which nodes are kept out now, and what keeps Slurm from knowing it.
 std::string RenderDrained(const v1::DrainNodesResponse& response);

@@ -78,6 +78,10 @@ std::string RenderStatus(const v1::GetStatusResponse& status, absl::string_view 
         "locked",
         absl::StrCat(FoldHostlist({status.nodes_locked().begin(), status.nodes_locked().end()}),
                      ": the key was copied (muster node show, muster audit list)"));
+  if (status.nodes_to_reboot_size() > 0)
+    text += Line("to reboot", absl::StrCat(FoldHostlist({status.nodes_to_reboot().begin(),
+                                                         status.nodes_to_reboot().end()}),
+                                           " (muster node list, muster node reboot)"));
   text += Line("inventory", status.has_inventory_revision()
                                 ? absl::StrCat("revision ", status.inventory_revision())
                                 : std::string("none yet (muster inventory apply)"));

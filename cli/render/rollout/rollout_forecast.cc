@@ -36,7 +36,7 @@ std::string OrNone(absl::string_view text) { return text.empty() ? "none" : std:
 std::string DescribeRollback(const v1::Rollout& rollout) {
   return rollout.previous_bundle_sha256().empty()
              ? "impossible: no other bundle has been applied whole with this playbook before"
-             : absl::StrCat("to bundle ", ShortDigest(rollout.previous_bundle_sha256()));
+             : DescribeWayBack(rollout);
 }
 
 bool HasJobs(const v1::PreviewRolloutResponse& preview) {
@@ -89,6 +89,7 @@ std::string Limits(const v1::PreviewRolloutResponse& preview) {
                              " of cluster ", preview.cluster(), ", ", ForecastNodes(preview)));
   line("left out",
        rollout.left_out().empty() ? "" : absl::StrCat(rollout.left_out(), ": not workers"));
+  line("stack", request.stack());
   line("suite", OrNone(request.suite()));
   line("budgets", DescribeBudgets(rollout));
   line("windows", absl::StrJoin(request.windows(), ", "));
@@ -96,6 +97,7 @@ std::string Limits(const v1::PreviewRolloutResponse& preview) {
                    ? absl::StrCat(HumanDuration(ToDuration(request.soak())), " after each wave")
                    : "");
   line("draining", DescribeDrainLimit(request));
+  line("reboots", DescribeReboots(request));
   line("jobs", WorstDrain(preview));
   line("takes", WholeTime(preview));
   line("rollback", DescribeRollback(rollout));

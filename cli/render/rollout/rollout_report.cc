@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/render/bundle_report.h"
+#include "cli/render/node_report.h"
 #include "cli/render/output.h"
 #include "cli/render/plain_text.h"
 #include "cli/render/rollout/rollout_words.h"
@@ -93,13 +94,15 @@ std::string Head(const v1::Rollout& rollout, absl::Time now) {
   line("left out",
        rollout.left_out().empty() ? "" : absl::StrCat(rollout.left_out(), ": not workers"));
   line("bundle", ShortDigest(request.bundle_sha256()));
+  line("stack", request.stack());
   line("suite", request.suite());
   line("waves", WaveProgress(rollout));
   line("budgets", DescribeBudgets(rollout));
   line("windows", absl::StrJoin(request.windows(), ", "));
+  line("reboots", DescribeReboots(request));
   line("rollback", rollout.previous_bundle_sha256().empty()
                        ? "impossible: no bundle of before is known"
-                       : absl::StrCat("to bundle ", ShortDigest(rollout.previous_bundle_sha256())));
+                       : DescribeWayBack(rollout));
   line("takes back", request.rolls_back_id());
   return text;
 }
@@ -146,6 +149,14 @@ std::string Failures(const v1::Rollout& rollout) {
   return text.empty() ? "" : absl::StrCat(text, "\n", WaysBack(rollout));
 }
 
+std::string PendingReboots(const v1::Rollout& rollout) {
+  std::vector<std::pair<std::string, std::string>> nodes;
+  for (const v1::RolloutNode& node : rollout.nodes()) {
+    if (!node.reboot_pending().empty()) nodes.emplace_back(node.node(), node.reboot_pending());
+  }
+  return nodes.empty() ? "" : absl::StrCat("\n", RenderPendingReboots(std::move(nodes)));
+}
+
 // "wave 1: soaking", "paused".
 std::string StateWords(const v1::CreateRolloutRequest& request, v1::RolloutState state,
                        uint32_t wave) {
@@ -179,7 +190,7 @@ std::string RenderRollouts(const v1::ListRolloutsResponse& response, absl::Time 
 std::string RenderRollout(const v1::Rollout& rollout, absl::Time now) {
   const std::string next = NextCommands(rollout);
   return absl::StrCat(Head(rollout, now), "\n", StepTable(rollout, now), Failures(rollout),
-                      next.empty() ? "" : "\n", next);
+                      PendingReboots(rollout), next.empty() ? "" : "\n", next);
 }
 
 std::string RenderRolloutEvent(const v1::CreateRolloutRequest& request,

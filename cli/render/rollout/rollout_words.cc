@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/context.h"
+#include "cli/render/bundle_report.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
@@ -107,6 +108,22 @@ std::string DescribeDrainLimit(const v1::CreateRolloutRequest& request) {
                       : action == v1::DRAIN_TIMEOUT_ACTION_REQUEUE
                           ? "its jobs are requeued where they can be, and the others are waited for"
                           : "it is waited for all the same");
+}
+
+std::string DescribeReboots(const v1::CreateRolloutRequest& request) {
+  if (request.reboots() == v1::REBOOT_MODE_ALWAYS)
+    return "each node once, also where the playbook does not ask for it";
+  if (request.reboots() == v1::REBOOT_MODE_NEVER)
+    return "none: nodes that have to are noted, for a later `muster node reboot`";
+  return "";
+}
+
+std::string DescribeWayBack(const v1::Rollout& rollout) {
+  const uint64_t revision = rollout.request().revision_before();
+  return absl::StrCat("to bundle ", ShortDigest(rollout.previous_bundle_sha256()),
+                      revision == 0 ? ""
+                                    : absl::StrCat(", and each node to the stack that revision ",
+                                                   revision, " of the inventory gave it"));
 }
 
 std::string NodesIn(const v1::Rollout& rollout, bool (*is_wanted)(v1::RolloutStep)) {

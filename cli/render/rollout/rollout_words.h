@@ -34,6 +34,10 @@ std::string WaveName(const v1::CreateRolloutRequest& request, uint32_t wave);
 std::string DescribeBudgets(const v1::Rollout& rollout);
 // "4h 00m for each node; then it comes last, and the second time it is left out".
 std::string DescribeDrainLimit(const v1::CreateRolloutRequest& request);
+// "none: nodes that have to are noted"; "": where the playbook says so.
+std::string DescribeReboots(const v1::CreateRolloutRequest& request);
+// "to bundle 5f0c31d2a9be", with a stack also "and each node to its stack of revision 12".
+std::string DescribeWayBack(const v1::Rollout& rollout);
 
 // A host list of the nodes in one of the steps that `is_wanted` selects; "": there are none.
 std::string NodesIn(const v1::Rollout& rollout, bool (*is_wanted)(v1::RolloutStep));

@@ -53,5 +53,15 @@ TEST(NodeReport, AResumeSaysWhatStillKeepsNodesOut) {
             "c003        not validated  u-7k3m9q2x, 5m 00s ago: being updated\n");
 }
 
+TEST(NodeReport, RebootsThatWerePutOffAreFoldedBelowTheirCommand) {
+  EXPECT_EQ(RenderPendingReboots({}), "");
+  EXPECT_EQ(RenderPendingReboots({{"c001", "new driver"},
+                                  {"c003", "kernel 2 is\x1b[31m installed"},
+                                  {"c002", "new driver"}}),
+            "to reboot, when it suits: muster node reboot 'c[001-003]' --when-idle\n"
+            "  c003: kernel 2 is installed\n"
+            "  c[001-002]: new driver\n");
+}
+
 }  // namespace
 }  // namespace muster::cli

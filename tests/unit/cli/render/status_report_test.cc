@@ -44,6 +44,14 @@ TEST(StatusReport, SaysThatNothingRuns) {
             "running     nothing\n");
 }
 
+TEST(StatusReport, NamesNodesThatHaveToReboot) {
+  v1::GetStatusResponse status = Quiet();
+  EXPECT_THAT(RenderStatus(status, "c", kNow), Not(HasSubstr("to reboot")));
+  status.add_nodes_to_reboot("c001");
+  status.add_nodes_to_reboot("c002");
+  EXPECT_THAT(RenderStatus(status, "c", kNow), HasSubstr("to reboot   c[001-002] ("));
+}
+
 TEST(StatusReport, AValidationThatRunsIsNotNothing) {
   v1::GetStatusResponse status = Quiet();
   *status.add_validations() = Work("v-7k3m9q2x", "acceptance", "c[001-003]");

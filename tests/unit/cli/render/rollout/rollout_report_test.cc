@@ -31,6 +31,27 @@ TEST(RolloutReport, SaysWhyItPausedAndHowItContinues) {
   EXPECT_THAT(NextCommands(rollout), Not(HasSubstr("rollback")));
 }
 
+TEST(RolloutReport, NamesTheNodesThatHaveToReboot) {
+  v1::Rollout rollout = SampleRollout();
+  rollout.mutable_request()->set_reboots(v1::REBOOT_MODE_NEVER);
+  rollout.mutable_nodes(0)->set_reboot_pending(
+      "kernel 6.1.0-20 is installed but 6.1.0-18 is running");
+  EXPECT_THAT(RenderRollout(rollout, kRolloutNow),
+              AllOf(HasSubstr("reboots     none: nodes that have to are noted"),
+                    HasSubstr(": kernel 6.1.0-20 is installed but 6.1.0-18 is running\n")));
+  rollout.mutable_request()->set_reboots(v1::REBOOT_MODE_ALWAYS);
+  EXPECT_THAT(RenderRollout(rollout, kRolloutNow), HasSubstr("reboots     each node once"));
+}
+
+TEST(RolloutReport, NamesTheStackAndTheWayBackFromIt) {
+  v1::Rollout rollout = SampleRollout();
+  rollout.mutable_request()->set_stack("debian13");
+  rollout.mutable_request()->set_revision_before(12);
+  EXPECT_THAT(RenderRollout(rollout, kRolloutNow),
+              AllOf(HasSubstr("stack       debian13\n"),
+                    HasSubstr("each node to the stack that revision 12 of the inventory gave it")));
+}
+
 TEST(RolloutReport, OneThatWasRolledBackNamesTheOther) {
   v1::Rollout rollout = SampleRollout();
   rollout.set_state(v1::ROLLOUT_STATE_ROLLED_BACK);
