@@ -5,6 +5,7 @@
 # The first of them is made from a plan file, which is refused once the nodes have moved.
 # Jobs that take too long are requeued where an administrator asked for it and they allow it.
 # Then by policy alone: a stack whose driver branch moves, by `muster inventory apply` and nothing else.
+# At last back to the stack of before by `muster update STACK`, without a reboot.
 # Usage: [SUITE=bookworm|trixie] update_test.sh
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
@@ -301,4 +302,22 @@ assert any(e["action"] == "rollout.create" and e["actor"] == "policy:nightly" fo
 lab exec login1 systemctl restart musterd
 sleep 12
 expect_equal $((before + 1)) "$(rollouts)" "rollouts after another restart"
+
+step "back to the stack of before by one command, and no node reboots until it suits"
+rm "$(lab_folder)/inventory/updates.yaml"
+muster inventory apply "$(lab_folder)/inventory"
+boots=()
+for node in "${workers[@]}"; do boots+=("$(boot_of "$node")"); done
+update before --site "$work/stacked" --inventory "$(lab_folder)/inventory" \
+  --playbook playbooks/update.yaml --reboot never --canary 0 --max-unavailable 4
+expect_equal 0 "$RC" "exit code of the update to a stack"
+expect_equal "stack: before" "$(cat "$(lab_folder)/inventory/group_vars/compute.yaml")" "the choice in the inventory"
+for i in "${!workers[@]}"; do
+  node=${workers[$i]}
+  expect_equal 535 "$(release_of "$node")" "driver branch of $node"
+  expect_equal "${boots[$i]}" "$(boot_of "$node")" "boot of $node"
+done
+expect_contains "$(muster node list)" "c[001-004]: new release" "the nodes that have to reboot"
+show muster node reboot c001 --yes
+expect_contains "$(muster node list)" "c[002-004]: new release" "the nodes that still have to"
 echo PASSED
