@@ -115,7 +115,8 @@ absl::StatusOr<int> ShowInventory(Context& context, bool files) {
 
 void AddInventory(CLI::App& app, Context& context) {
   CLI::App* inventory = app.add_subcommand(
-      "inventory", "The machines that should exist: check, diff, apply, show, edit, pull, push");
+      "inventory",
+      "The machines that should exist: check, diff, apply, show, edit, pull, push, revert");
   inventory->require_subcommand(1);
   const struct {
     const char* name;
@@ -147,6 +148,7 @@ void AddInventory(CLI::App& app, Context& context) {
   AddInventoryEdit(*inventory, context);
   AddInventoryPull(*inventory, context);
   AddInventoryPush(*inventory, context);
+  AddInventoryRevert(*inventory, context);
 }
 
 }  // namespace muster::cli

@@ -42,6 +42,7 @@ void AddWhoAmI(CLI::App& app, Context& context);
 void AddInventoryEdit(CLI::App& inventory, Context& context);
 void AddInventoryPull(CLI::App& inventory, Context& context);
 void AddInventoryPush(CLI::App& inventory, Context& context);
+void AddInventoryRevert(CLI::App& inventory, Context& context);
 void AddNodeAdd(CLI::App& node, Context& context);
 void AddNodeReboot(CLI::App& node, Context& context);
 void AddNodeRemove(CLI::App& node, Context& context);

@@ -15,8 +15,7 @@
 #include "cli/context.h"
 #include "cli/verbs/verbs.h"
 #include "common/sys/unique_fd.h"
-#include "muster/v1/inventory.grpc.pb.h"
-#include "tests/fixtures/test_controller.h"
+#include "tests/integration/cli/admin_cli_fixture.h"
 
 namespace muster::cli {
 namespace {
@@ -28,59 +27,24 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-using InventoryStub = v1::InventoryService::Stub;
 
 constexpr char kCluster[] =
     "# The cluster.\ncluster: test\nnodes:\n  c[001-003]: {role: compute}\n";
 constexpr char kGpuVars[] = "limit: 1  # of all\n";
 
-class InventoryEditTest : public controller::ControllerFixture {
+class InventoryEditTest : public AdminCliTest {
  protected:
   void SetUp() override {
-    ControllerFixture::SetUp();
-    fs::create_directories(folder_ / "admin");
-    const controller::ClientIdentity admin = Issue(controller::Role::kAdmin, "ann");
-    Write("admin/cli.json",
-          absl::StrCat("{\"controller\": \"localhost:", controller_->port(), "\"}"));
-    Write("admin/ca.crt", authority_.certificate_pem);
-    Write("admin/client.crt", admin.certificate_pem);
-    Write("admin/client.key", admin.key_pem);
+    AdminCliTest::SetUp();
     fs::create_directories(folder_ / "tmp");
     setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
     unsetenv("VISUAL");
-    channel_ = Connect(controller_->port(), admin);
     Apply({{"site/cluster.yaml", kCluster}, {"site/group_vars/compute.yaml", kGpuVars}});
   }
   void TearDown() override {
     unsetenv("TMPDIR");
     unsetenv("EDITOR");
-    ControllerFixture::TearDown();
-  }
-
-  // As another administrator's command line does.
-  void Apply(const std::map<std::string, std::string>& files) {
-    v1::ApplyInventoryRequest request;
-    for (const auto& [path, text] : files) {
-      v1::InventoryFile& file = *request.add_files();
-      file.set_path(path);
-      file.set_content(text);
-    }
-    v1::ApplyInventoryResponse response;
-    grpc::ClientContext context;
-    ASSERT_TRUE(InventoryStub(channel_).ApplyInventory(&context, request, &response).ok());
-    ASSERT_FALSE(response.has_refusal()) << response.refusal().ShortDebugString();
-  }
-  v1::GetInventoryResponse InForce() {
-    v1::GetInventoryResponse response;
-    grpc::ClientContext context;
-    EXPECT_TRUE(InventoryStub(channel_).GetInventory(&context, {}, &response).ok());
-    return response;
-  }
-  std::string FileInForce(const std::string& path) {
-    const v1::GetInventoryResponse in_force = InForce();
-    for (const v1::InventoryFile& file : in_force.files())
-      if (file.path() == path) return file.content();
-    return "";
+    AdminCliTest::TearDown();
   }
 
   // $EDITOR becomes a script with these lines; its arguments are the files.
@@ -95,35 +59,15 @@ class InventoryEditTest : public controller::ControllerFixture {
     words.insert(words.end(), arguments.begin(), arguments.end());
     return Inventory(words);
   }
-  // `muster inventory` …; what it printed is in out_ and err_.
   int Inventory(std::vector<std::string> words) {
-    CLI::App app("", "muster");
-    Context context;
-    context.clock = &clock_;
-    context.config_directory = folder_ / "admin";
-    AddInventory(app, context);
     words.insert(words.begin(), "inventory");
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    app.parse(reversed);
-    out_ = ::testing::internal::GetCapturedStdout();
-    err_ = ::testing::internal::GetCapturedStderr();
-    return context.exit_code;
+    return Muster(&AddInventory, words);
   }
   // Folders of edits that are left.
   std::vector<fs::path> Kept() {
     return {fs::directory_iterator(folder_ / "tmp"), fs::directory_iterator()};
   }
-
-  std::shared_ptr<grpc::Channel> channel_;
-  std::string out_, err_;
 };
-
-std::string ContentOf(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST_F(InventoryEditTest, AnEditIsShownAppliedAndLeavesNothingBehind) {
   UseEditor("stat -c %a \"$(dirname \"$(dirname \"$2\")\")\" >" + (folder_ / "mode").string() +
@@ -319,6 +263,44 @@ TEST_F(InventoryPushTest, OthersRemovalsAreTakenToo) {
   EXPECT_EQ(InForce().files_size(), 1);
 }
 
+// The controller has taken the push, and not all of the files could be written.
+TEST_F(InventoryPushTest, AnInterruptedPushIsFinishedByTheNext) {
+  Write("site/cluster.yaml", absl::StrCat(kCluster, "  c004: {role: compute}  # mine\n"));
+  Apply({{"site/cluster.yaml", absl::StrCat("# Of the others.\n", kCluster)},
+         {"site/group_vars/compute.yaml", kGpuVars},
+         {"site/node_vars/c001.yaml", "limit: 3\n"}});
+  Write("site/node_vars", "in the way");
+  EXPECT_EQ(Inventory({"push", Site()}), kExitError);
+  EXPECT_EQ(InForce().revision(), 4u) << "both changes are in force";
+  EXPECT_EQ(Base(), "2 ") << "the folder does not claim what it has not got";
+  const std::string merged =
+      absl::StrCat("# Of the others.\n", kCluster, "  c004: {role: compute}  # mine\n");
+  EXPECT_EQ(FileInForce("site/cluster.yaml"), merged);
+
+  fs::remove(folder_ / "site/node_vars");
+  Write("site/group_vars/compute.yaml", "limit: 7  # of all\n");
+  ASSERT_EQ(Inventory({"push", Site()}), kExitClean) << err_;
+  EXPECT_EQ(InForce().revision(), 5u);
+  EXPECT_EQ(Base(), "5 ");
+  EXPECT_EQ(Mine("cluster.yaml"), merged);
+  EXPECT_EQ(Mine("node_vars/c001.yaml"), "limit: 3\n");
+  EXPECT_EQ(FileInForce("site/group_vars/compute.yaml"), "limit: 7  # of all\n");
+  ASSERT_EQ(Inventory({"push", Site()}), kExitClean) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("no changes of yours"), HasSubstr("at revision 5")));
+}
+
+// The same after a push of which only the answer was lost: nothing was written at all.
+TEST_F(InventoryPushTest, APushWhoseAnswerWasLostChangesNothingTheNextTime) {
+  const std::string mine = absl::StrCat(kCluster, "  c004: {role: compute}\n");
+  Write("site/cluster.yaml", mine);
+  Apply({{"site/cluster.yaml", mine}, {"site/group_vars/compute.yaml", kGpuVars}});
+  ASSERT_EQ(Inventory({"push", Site()}), kExitClean) << err_;
+  EXPECT_THAT(out_, HasSubstr("no changes of yours"));
+  EXPECT_EQ(InForce().revision(), 3u);
+  EXPECT_EQ(Base(), "3 ");
+  EXPECT_EQ(Mine("cluster.yaml"), mine);
+}
+
 TEST_F(InventoryPushTest, WithoutARevisionItIsNotKnownWhatOthersChanged) {
   fs::remove(folder_ / "site/.revision");
   EXPECT_EQ(Inventory({"push", Site()}), kExitError);
@@ -336,6 +318,48 @@ TEST_F(InventoryPushTest, WithoutOthersChangesItIsApply) {
   EXPECT_EQ(Base(), "3 ");
   ASSERT_EQ(Inventory({"push", Site()}), kExitClean) << err_;
   EXPECT_THAT(out_, HasSubstr("inventory is at revision 3"));
+}
+
+class InventoryRevertTest : public InventoryEditTest {
+ protected:
+  // Revision 3: a comment, a line and a file.
+  void SetUp() override {
+    InventoryEditTest::SetUp();
+    Apply({{"site/cluster.yaml", kCluster},
+           {"site/group_vars/compute.yaml", "limit: 2  # of all\n"},
+           {"site/extra.yaml", "# More.\nnodes: {d001: {role: compute}}\n"}});
+  }
+};
+
+TEST_F(InventoryRevertTest, TakesBackOneRevisionAndLeavesTheOthers) {
+  Apply({{"site/cluster.yaml", absl::StrCat(kCluster, "  c004: {role: compute}\n")},
+         {"site/group_vars/compute.yaml", "limit: 2  # of all\n"},
+         {"site/extra.yaml", "# More.\nnodes: {d001: {role: compute}}\n"}});
+  ASSERT_EQ(Inventory({"revert", "3", "--yes"}), kExitClean) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("-limit: 2  # of all"), HasSubstr("+limit: 1  # of all"),
+                          HasSubstr("- node d001"), HasSubstr("inventory is at revision 5")));
+  EXPECT_EQ(FileInForce("site/group_vars/compute.yaml"), kGpuVars);
+  EXPECT_EQ(FileInForce("site/extra.yaml"), "");
+  EXPECT_THAT(FileInForce("site/cluster.yaml"), HasSubstr("c004"));
+  ASSERT_EQ(Inventory({"revert", "3", "--yes"}), kExitClean) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("undone already"), HasSubstr("at revision 5")));
+}
+
+TEST_F(InventoryRevertTest, LinesThatHaveChangedSinceAreNamed) {
+  Apply({{"site/cluster.yaml", kCluster},
+         {"site/group_vars/compute.yaml", "limit: 3  # of all\n"},
+         {"site/extra.yaml", "# More.\nnodes: {d001: {role: compute}}\n"}});
+  EXPECT_EQ(Inventory({"revert", "3", "--yes"}), kExitError);
+  EXPECT_THAT(err_, AllOf(HasSubstr("since revision 3: group_vars/compute.yaml:1"),
+                          HasSubstr("nothing was applied")));
+  EXPECT_EQ(InForce().revision(), 4u);
+}
+
+TEST_F(InventoryRevertTest, ARevisionThatIsNotThereIsAnError) {
+  EXPECT_EQ(Inventory({"revert", "9", "--yes"}), kExitError);
+  EXPECT_EQ(Inventory({"revert", "1", "--yes"}), kExitError);
+  EXPECT_THAT(err_, HasSubstr("the first revision has none before it"));
+  EXPECT_EQ(InForce().revision(), 3u);
 }
 
 TEST(EditorCommand, IsSplitAtBlanksAndNoShellReadsIt) {
