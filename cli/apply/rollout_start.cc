@@ -5,8 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/render/output.h"
+#include "cli/render/plain_text.h"
+#include "cli/render/rollout/rollout_forecast.h"
 #include "cli/render/show.h"
 #include "cli/watch/rollout_watcher.h"
+#include "cli/watch/terminal.h"
 #include "common/base/status.h"
 #include "muster/v1/rollout.grpc.pb.h"
 
@@ -26,6 +30,17 @@ absl::StatusOr<v1::PreviewRolloutResponse> PreviewOf(const Connection& connectio
   RETURN_IF_ERROR(
       Call(connection, stub, &RolloutStub::PreviewRollout, request, &preview, kStartTimeout));
   return preview;
+}
+
+absl::Status AskToUpdate(Context& context, const Connection& connection,
+                         const v1::CreateRolloutRequest& request, bool yes, bool detach) {
+  const bool is_shown = context.output == OutputFormat::kTable && !detach;
+  if (yes && !is_shown) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const v1::PreviewRolloutResponse preview, PreviewOf(connection, request));
+  if (context.output == OutputFormat::kTable)
+    std::cout << Tame(RenderForecast(preview)) << "\n" << std::flush;
+  if (yes) return absl::OkStatus();
+  return AskOrRefuse(UpdateQuestion(preview), "nothing was started");
 }
 
 absl::StatusOr<int> StartRollout(Context& context, Connection& connection,

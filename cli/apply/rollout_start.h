@@ -14,6 +14,11 @@ class Connection;
 absl::StatusOr<v1::PreviewRolloutResponse> PreviewOf(const Connection& connection,
                                                      const v1::CreateRolloutRequest& request);
 
+// Shows what the rollout would find to people, unless `detach`, and asks unless `yes`. Cancelled:
+// the answer was no.
+absl::Status AskToUpdate(Context& context, const Connection& connection,
+                         const v1::CreateRolloutRequest& request, bool yes, bool detach);
+
 // Starts the rollout, says its id, and follows it as WatchRollout() does, unless `detach`.
 absl::StatusOr<int> StartRollout(Context& context, Connection& connection,
                                  const v1::CreateRolloutRequest& request, bool detach);

@@ -22,6 +22,18 @@ constexpr TimeoutWord kTimeoutWords[] = {
     {kRequeueWord, v1::DRAIN_TIMEOUT_ACTION_REQUEUE},
 };
 
+constexpr char kAutoWord[] = "auto", kAlwaysWord[] = "always", kNeverWord[] = "never";
+
+struct RebootWord {
+  const char* word;
+  v1::RebootMode mode;
+};
+constexpr RebootWord kRebootWords[] = {
+    {kAutoWord, v1::REBOOT_MODE_AUTO},
+    {kAlwaysWord, v1::REBOOT_MODE_ALWAYS},
+    {kNeverWord, v1::REBOOT_MODE_NEVER},
+};
+
 void AddBudgets(CLI::App& command, UpdateOptions& options) {
   command
       .add_option("--max-unavailable", options.max_unavailable,
@@ -77,9 +89,10 @@ void AddTimes(CLI::App& command, UpdateOptions& options) {
 void AddUpdateOptions(CLI::App& command, UpdateOptions& options) {
   command
       .add_option("playbook", options.run.playbook,
-                  "Such as playbooks/site.yaml; or a file that `muster update --plan -o` wrote")
+                  "Such as playbooks/site.yaml; a stack; or a file that `muster update --plan -o` "
+                  "wrote")
       ->required()
-      ->type_name("PLAYBOOK|FILE");
+      ->type_name("PLAYBOOK|STACK|FILE");
   AddSelectionOptions(command, options.run);
   AddExtraVarsOption(command, options.run);
   command
@@ -101,6 +114,23 @@ void AddUpdateOptions(CLI::App& command, UpdateOptions& options) {
       "--login-and-storage", options.login_and_storage,
       "After all workers the playbook's login and storage nodes, too, one by one, those "
       "of slurmctld last");
+  command
+      .add_option(
+          "--reboot", options.reboot,
+          "auto (default): where the playbook says so; always: each node once; never: nodes "
+          "that have to are noted, for a later `muster node reboot`")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({kAutoWord, kAlwaysWord, kNeverWord}).description(""));
+  command.add_option("--site", options.site, "With a stack: the site folder (default: this one)")
+      ->type_name("DIR");
+  command
+      .add_option("--inventory", options.inventory,
+                  "With a stack: in the site folder (default: inventory)")
+      ->type_name("PATH");
+  command
+      .add_option("--playbook", options.site_playbook,
+                  "With a stack: in the site folder (default: playbooks/site.yaml)")
+      ->type_name("PLAYBOOK");
   AddBudgets(command, options);
   AddTimes(command, options);
   CLI::Option* plan =
@@ -145,6 +175,9 @@ absl::StatusOr<v1::CreateRolloutRequest> RequestFor(const UpdateOptions& options
   }
   for (const TimeoutWord& row : kTimeoutWords) {
     if (options.on_timeout == row.word) request.set_on_timeout(row.action);
+  }
+  for (const RebootWord& row : kRebootWords) {
+    if (options.reboot == row.word) request.set_reboots(row.mode);
   }
   return request;
 }

@@ -15,11 +15,13 @@ namespace muster::cli {
 
 struct UpdateOptions {
   RunOptions run;  // what, and where
-  std::string suite, max_unavailable, on_failure, soak, drain_timeout, on_timeout;
+  std::string suite, max_unavailable, on_failure, soak, drain_timeout, on_timeout, reboot;
   std::vector<std::string> waves, windows;
   std::optional<uint32_t> canary;
   uint32_t max_per_rack = 0, max_per_switch = 0, failure_budget = 0;
   bool login_and_storage = false;
+  // Where a stack is looked for and chosen; empty: ., inventory, playbooks/site.yaml.
+  std::string site, inventory, site_playbook;
   PlanFileOptions keep;  // with `plan`
   bool plan = false, yes = false, detach = false;
 };

@@ -52,6 +52,7 @@ absl::StatusOr<int> PlanUpdate(Context& context, Connection& connection,
   look.set_limit(FoldHostlist(std::move(names)));
   *look.mutable_tags() = request.tags();
   *look.mutable_extra_vars() = request.extra_vars();
+  look.set_reboots(request.reboots());
   look.set_check_only(true);
   look.set_skip_validation(true);  // the rollout has its nodes validated itself
   look.set_want_diff(options.run.diff);

@@ -92,9 +92,15 @@ absl::StatusOr<int> ListNodes(Context& context, const std::string& selector) {
       table.AddRow({node.name(), node.role(), NodeStateWord(node.state()), node.service(),
                     Connected(node, context.clock->Now()), node.rack(), node.last_run_result(),
                     node.facts_refused().empty() ? node.summary() : "facts refused"});
+    std::vector<std::pair<std::string, std::string>> reboots;
+    for (const v1::Node& node : response.nodes()) {
+      if (!node.reboot_pending().empty()) reboots.emplace_back(node.name(), node.reboot_pending());
+    }
     const std::string waiting = WaitingTable(response.nodes(), context.clock->Now());
-    if (waiting.empty()) return table.ToString();
-    return absl::StrCat(table.ToString(), "\nwaiting for `muster node approve`:\n", waiting);
+    const std::string pending = RenderPendingReboots(std::move(reboots));
+    return absl::StrCat(
+        table.ToString(), pending.empty() ? "" : "\n", pending,
+        waiting.empty() ? "" : absl::StrCat("\nwaiting for `muster node approve`:\n", waiting));
   });
   return kExitClean;
 }
@@ -123,6 +129,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     line("locked", node.locked_because());
     line("in Slurm", node.service());
     for (const v1::NodeHold& hold : node.holds()) line("held by", DescribeHold(hold, now));
+    line("to reboot", node.reboot_pending());
     line("connected", Connected(node, now));
     line("from", PeerAddress(node.peer()));
     line("agent", node.agent_version());

@@ -1,13 +1,11 @@
 // muster stack: tested sets of versions, and the nodes that have them.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/file_type.h"
-#include "cli/apply/site_folder.h"
+#include "cli/apply/stack_files.h"
 #include "cli/connection.h"
 #include "cli/render/show.h"
 #include "cli/render/stack_report.h"
@@ -21,25 +19,17 @@ namespace {
 
 using StackStub = v1::StackService::Stub;
 
-constexpr char kStackFolder[] = "playbooks/stacks";
-constexpr char kModelFolder[] = "inventory/hardware";
-
 struct StackOptions {
   std::string site = ".";
   std::string name, other;
 };
 
-// Sends the site's files along. A site without hardware files has no models of GPUs to compare.
+// Sends the site's files along.
 template <typename Request, typename Response>
 absl::Status Ask(Context& context, const StackOptions& options,
                  grpc::Status (StackStub::*method)(grpc::ClientContext*, const Request&, Response*),
                  Request& request, Response& response) {
-  RETURN_IF_ERROR(AddSiteFolder(options.site, kStackFolder, request.mutable_files()));
-  ASSIGN_OR_RETURN(const std::filesystem::file_type models,
-                   TypeOf(std::filesystem::path(options.site) / kModelFolder));
-  if (models == std::filesystem::file_type::directory) {
-    RETURN_IF_ERROR(AddSiteFolder(options.site, kModelFolder, request.mutable_files()));
-  }
+  RETURN_IF_ERROR(AddStackFiles(options.site, request.mutable_files()));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   StackStub stub(connection->channel());
   return Call(*connection, stub, method, request, &response);

@@ -1,16 +1,14 @@
-// muster update: one playbook over nodes in service, a few at a time.
+// muster update: one playbook over nodes in service, a few at a time, or a move to another stack.
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "cli/apply/plan_keep.h"
 #include "cli/apply/rollout_start.h"
 #include "cli/apply/site_bundle.h"
+#include "cli/apply/stack_update.h"
 #include "cli/apply/update_options.h"
 #include "cli/apply/update_plan.h"
 #include "cli/connection.h"
-#include "cli/render/plain_text.h"
-#include "cli/render/rollout/rollout_forecast.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/terminal.h"
 #include "common/base/status.h"
@@ -20,23 +18,13 @@
 namespace muster::cli {
 namespace {
 
-// Shows the forecast to people, and asks unless the answer is known.
-absl::Status AskToUpdate(Context& context, Connection& connection,
-                         const v1::CreateRolloutRequest& request, const UpdateOptions& options) {
-  const bool is_shown = context.output == OutputFormat::kTable && !options.detach;
-  if (options.yes && !is_shown) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const v1::PreviewRolloutResponse preview, PreviewOf(connection, request));
-  if (context.output == OutputFormat::kTable)
-    std::cout << Tame(RenderForecast(preview)) << "\n" << std::flush;
-  if (options.yes) return absl::OkStatus();
-  return AskOrRefuse(UpdateQuestion(preview), "nothing was started");
-}
-
 absl::StatusOr<int> Update(Context& context, const UpdateOptions& options) {
   if (!options.plan && (!options.keep.file.empty() || options.run.diff))
     return absl::InvalidArgumentError("--out FILE and --diff belong to --plan");
   sys::RealFileSystem files;
   const absl::StatusOr<std::string> text = files.Read(options.run.playbook);
+  if (!text.ok() && LooksLikeStack(options.run.playbook)) return UpdateToStack(context, options);
+  RETURN_IF_ERROR(RefuseSiteOptions(options));
   if (text.ok() && LooksLikePlanFile(*text)) return UpdateByPlanFile(context, options, *text);
   ASSIGN_OR_RETURN(v1::CreateRolloutRequest request, RequestFor(options));
   ASSIGN_OR_RETURN(const SiteBundle bundle, PackSite(options.run.playbook));
@@ -47,19 +35,21 @@ absl::StatusOr<int> Update(Context& context, const UpdateOptions& options) {
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
   if (options.plan) return PlanUpdate(context, *connection, options, request);
-  RETURN_IF_ERROR(AskToUpdate(context, *connection, request, options));
+  RETURN_IF_ERROR(AskToUpdate(context, *connection, request, options.yes, options.detach));
   return StartRollout(context, *connection, request, options.detach);
 }
 
 }  // namespace
 
 void AddUpdate(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("update", "Apply a playbook to nodes in service, a few at a time");
+  CLI::App* command = app.add_subcommand(
+      "update", "Apply a playbook to nodes in service, a few at a time, or move them to a stack");
   auto options = std::make_shared<UpdateOptions>();
   AddUpdateOptions(*command, *options);
   AddPlanFileOptions(*command, context, options->keep, "muster update");
   command->footer(
+      "STACK is a file of playbooks/stacks: the variable `stack` of the nodes becomes it in the\n"
+      "inventory, here and on the controller, and the site's playbook rolls it out.\n"
       "Each node is drained, updated, tested and resumed by itself; jobs end by themselves.\n"
       "Ctrl-C detaches: the rollout continues, and `muster rollout watch` follows it again.\n"
       "Exit codes: 0 every node is updated, 1 usage or refused, 3 nodes failed or were skipped, "

@@ -98,6 +98,16 @@ TEST(UpdateOptions, WhatFollowsALongDrainIsOneOfThreeWords) {
   EXPECT_THROW(action("cancel"), CLI::ValidationError);
 }
 
+TEST(UpdateOptions, WhenNodesRebootIsOneOfThreeWords) {
+  const auto mode = [](const char* word) {
+    return Parsed({"s.yaml", "--reboot", word}).value().reboots();
+  };
+  EXPECT_EQ(mode("auto"), v1::REBOOT_MODE_AUTO);
+  EXPECT_EQ(mode("always"), v1::REBOOT_MODE_ALWAYS);
+  EXPECT_EQ(mode("never"), v1::REBOOT_MODE_NEVER);
+  EXPECT_THROW(mode("later"), CLI::ValidationError);
+}
+
 TEST(UpdateOptions, ThePlaybookMayFollowOptionsWithSeveralValues) {
   const UpdateOptions options =
       ParseUpdate({"--waves", "1,50%", "--window", "22:00-06:00", "site.yaml"});
