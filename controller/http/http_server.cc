@@ -5,21 +5,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include <microhttpd.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status.h"
+#include "controller/http/http_stream.h"
 
 namespace muster::controller {
 namespace {
 
-MHD_Response* ResponseOf(HttpReply& reply) {
+// GnuTLS' words for TLS 1.3 alone.
+constexpr char kTlsVersions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+constexpr size_t kStreamBlockBytes = 4096;
+
+// libmicrohttpd tells its reader of streams nothing but the pointer that it was given.
+struct StreamState {
+  std::shared_ptr<HttpStream> stream;
+  MHD_Connection* connection;
+};
+
+ssize_t ReadState(void* state, uint64_t, char* buffer, size_t size) {
+  const auto* of = static_cast<StreamState*>(state);
+  const ssize_t count = of->stream->Read(of->connection, buffer, size);
+  return count < 0 ? MHD_CONTENT_READER_END_OF_STREAM : count;
+}
+
+void FreeState(void* state) { delete static_cast<StreamState*>(state); }
+
+MHD_Response* ResponseOf(MHD_Connection* connection, HttpReply& reply) {
+  if (reply.stream != nullptr) {
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kStreamBlockBytes, &ReadState,
+                                             new StreamState{std::move(reply.stream), connection},
+                                             &FreeState);
+  }
   if (reply.fd < 0)
     return MHD_create_response_from_buffer(reply.body.size(), reply.body.data(),
                                            MHD_RESPMEM_MUST_COPY);
@@ -33,27 +59,97 @@ MHD_Response* ResponseOf(HttpReply& reply) {
 }
 
 MHD_Result Send(MHD_Connection* connection, HttpReply reply) {
-  MHD_Response* const response = ResponseOf(reply);
+  MHD_Response* const response = ResponseOf(connection, reply);
   if (response == nullptr) return MHD_NO;
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply.content_type.c_str());
+  for (const auto& [name, value] : reply.headers)
+    MHD_add_response_header(response, name.c_str(), value.c_str());
   const MHD_Result result = MHD_queue_response(connection, reply.status, response);
   MHD_destroy_response(response);
   return result;
 }
 
-MHD_Result Handle(void* server, MHD_Connection* connection, const char* url, const char* method,
-                  const char*, const char*, size_t* upload_size, void** state) {
-  static int seen;
-  if (*state == nullptr) {  // the headers are there; the answer comes with the next call
-    *state = &seen;
+MHD_Result AddHeader(void* values, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<HttpRequest::Values*>(values)->emplace(absl::AsciiStrToLower(name),
+                                                     value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+MHD_Result AddValue(void* values, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<HttpRequest::Values*>(values)->emplace(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+// As gRPC writes the peers of its calls.
+std::string PeerOf(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return "";
+  char text[INET6_ADDRSTRLEN] = "";
+  if (info->client_addr->sa_family == AF_INET) {
+    const auto* in = reinterpret_cast<const sockaddr_in*>(info->client_addr);
+    inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+    return absl::StrCat("ipv4:", text, ":", ntohs(in->sin_port));
+  }
+  const auto* in6 = reinterpret_cast<const sockaddr_in6*>(info->client_addr);
+  inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
+  return absl::StrCat("ipv6:[", text, "]:", ntohs(in6->sin6_port));
+}
+
+// What is known of a request before all of it is there. Lives from its headers to its reply.
+struct Arriving {
+  std::string body;
+};
+
+void Forget(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
+  delete static_cast<Arriving*>(*state);
+  *state = nullptr;
+}
+
+// 0: it is answered; otherwise the status of the refusal.
+unsigned Refusal(MHD_Connection* connection, const std::string& method, size_t max_body_bytes) {
+  const bool is_post = method == MHD_HTTP_METHOD_POST;
+  if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD &&
+      !(is_post && max_body_bytes > 0)) {
+    return MHD_HTTP_METHOD_NOT_ALLOWED;
+  }
+  const char* const length =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  uint64_t bytes = 0;
+  const bool is_too_large =
+      length != nullptr && (!absl::SimpleAtoi(length, &bytes) || bytes > max_body_bytes);
+  return is_too_large ? MHD_HTTP_CONTENT_TOO_LARGE : 0;
+}
+
+MHD_Result Handle(void* data, MHD_Connection* connection, const char* url, const char* method,
+                  const char*, const char* piece, size_t* piece_bytes, void** state) {
+  auto& server = *static_cast<HttpServer*>(data);
+  auto* arriving = static_cast<Arriving*>(*state);
+  if (arriving == nullptr) {  // the headers are there; the answer comes with the last call
+    *state = new Arriving;
+    const unsigned refusal = Refusal(connection, method, server.max_body_bytes());
+    if (refusal == 0) return MHD_YES;
+    const char* const methods = server.max_body_bytes() > 0 ? "only GET and POST\n" : "only GET\n";
+    return Send(
+        connection,
+        {.status = refusal,
+         .body = refusal == MHD_HTTP_METHOD_NOT_ALLOWED ? methods : "the request is too large\n"});
+  }
+  if (*piece_bytes != 0) {
+    if (arriving->body.size() + *piece_bytes > server.max_body_bytes()) return MHD_NO;
+    arriving->body.append(piece, *piece_bytes);
+    *piece_bytes = 0;
     return MHD_YES;
   }
-  if (*upload_size != 0) return MHD_NO;
-  if (std::strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-      std::strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-    return Send(connection, {.status = MHD_HTTP_METHOD_NOT_ALLOWED, .body = "only GET\n"});
-  }
-  return Send(connection, static_cast<HttpServer*>(server)->Answer(url));
+  HttpRequest request;
+  request.method = std::strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method;
+  request.path = url;
+  request.peer = PeerOf(connection);
+  request.body = std::move(arriving->body);
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, &AddHeader, &request.headers);
+  MHD_get_connection_values(connection, MHD_COOKIE_KIND, &AddValue, &request.cookies);
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddValue, &request.query);
+  return Send(connection, server.Answer(request));
 }
 
 struct Address {
@@ -95,24 +191,63 @@ absl::StatusOr<Address> ParseAddress(absl::string_view listen) {
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& options,
                                                               Handler handler) {
   ASSIGN_OR_RETURN(Address address, ParseAddress(options.listen));
-  std::unique_ptr<HttpServer> server(new HttpServer(std::move(handler)));
-  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD;
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(handler), options.max_body_bytes));
+  const bool has_tls = !options.certificate_pem.empty();
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
   if (address.is_ipv6) flags |= MHD_USE_DUAL_STACK;
+  if (has_tls) flags |= MHD_USE_TLS;
+  std::vector<MHD_OptionItem> tls;
+  if (has_tls) {
+    tls = {{MHD_OPTION_HTTPS_MEM_CERT, 0, const_cast<char*>(options.certificate_pem.c_str())},
+           {MHD_OPTION_HTTPS_MEM_KEY, 0, const_cast<char*>(options.key_pem.c_str())},
+           {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)}};
+  }
+  tls.push_back({MHD_OPTION_END, 0, nullptr});
+  errno = 0;
   // A pool of one thread is no pool.
   server->daemon_ = MHD_start_daemon(
       flags, 0, nullptr, nullptr, &Handle, server.get(), MHD_OPTION_SOCK_ADDR,
       reinterpret_cast<sockaddr*>(&address.storage), MHD_OPTION_CONNECTION_LIMIT,
-      options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,
-      MHD_OPTION_THREAD_POOL_SIZE, options.threads > 1 ? options.threads : 0U, MHD_OPTION_END);
-  if (server->daemon_ == nullptr)
-    return absl::UnavailableError(absl::StrCat("listening on ", options.listen, ": ",
-                                               std::strerror(errno), "; set ", options.setting,
-                                               " in controller.yaml"));
-  return server;
+      options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options.idle_seconds,
+      MHD_OPTION_THREAD_POOL_SIZE, options.threads > 1 ? options.threads : 0U,
+      MHD_OPTION_NOTIFY_COMPLETED, &Forget, nullptr, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
+  if (server->daemon_ != nullptr) return server;
+  if (has_tls && errno == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("listening on ", options.listen,
+                     ": the key does not fit the certificate, or one of them is damaged"));
+  }
+  return absl::UnavailableError(absl::StrCat("listening on ", options.listen, ": ",
+                                             std::strerror(errno), "; set ", options.setting,
+                                             " in controller.yaml"));
 }
 
 HttpServer::~HttpServer() {
+  std::vector<std::weak_ptr<StreamWaker>> streams;
+  {
+    absl::MutexLock lock(&mutex_);
+    is_stopping_ = true;
+    streams.swap(streams_);
+  }
+  for (const auto& weak : streams) {
+    if (const auto waker = weak.lock()) waker->End();
+  }
   if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+}
+
+void HttpServer::Remember(const std::shared_ptr<StreamWaker>& waker) {
+  absl::MutexLock lock(&mutex_);
+  if (is_stopping_) return waker->End();
+  streams_.erase(std::remove_if(streams_.begin(), streams_.end(),
+                                [](const auto& weak) { return weak.expired(); }),
+                 streams_.end());
+  streams_.push_back(waker);
+}
+
+HttpReply HttpServer::Answer(const HttpRequest& request) {
+  HttpReply reply = handler_(request);
+  if (reply.stream != nullptr) Remember(reply.stream->waker());
+  return reply;
 }
 
 uint16_t HttpServer::port() const {

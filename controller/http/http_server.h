@@ -1,41 +1,47 @@
-// Plain HTTP by libmicrohttpd: GET and HEAD only.
+// HTTP/1.1 by libmicrohttpd, plain or in TLS 1.3.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "controller/http/http_message.h"
 
 struct MHD_Daemon;
 
 namespace muster::controller {
 
-struct HttpReply {
-  unsigned status = 404;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
-  int fd = -1;  // an open file to send instead of `body`; the server closes it
-};
+class StreamWaker;
 
-// Runs its own threads until it is destroyed. Silent connections are closed.
+// Runs its own threads until it is destroyed. Connections that move nothing are closed: silent
+// clients, and those that do not take what they have asked for.
 class HttpServer {
  public:
-  static constexpr unsigned kIdleSeconds = 60;
-
   struct Options {
     std::string listen;             // "address:port"; port 0 takes a free one
     std::string setting;            // the setting that holds it, for errors
     unsigned max_connections = 16;  // more wait
     unsigned threads = 1;
+    unsigned idle_seconds = 60;
+    // PEM, of TLS; both empty: plain HTTP.
+    std::string certificate_pem = {};
+    std::string key_pem = {};
+    // The largest body of a POST; 0: only GET and HEAD are answered.
+    size_t max_body_bytes = 0;
   };
-  // Answers a request for a path, without its query. Called in several threads.
-  using Handler = std::function<HttpReply(absl::string_view path)>;
+  // Answers a request. Called in several threads.
+  using Handler = std::function<HttpReply(const HttpRequest& request)>;
 
-  // InvalidArgument: not an address. Unavailable: the port is taken.
+  // InvalidArgument: not an address. Unavailable: the port is taken. FailedPrecondition: the key
+  // does not fit the certificate.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const Options& options, Handler handler);
+  // Ends its streams.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -43,13 +49,22 @@ class HttpServer {
   uint16_t port() const;
 
   // For libmicrohttpd's callback.
-  HttpReply Answer(absl::string_view path) const { return handler_(path); }
+  HttpReply Answer(const HttpRequest& request);
+  size_t max_body_bytes() const { return max_body_bytes_; }
 
  private:
-  explicit HttpServer(Handler handler) : handler_(std::move(handler)) {}
+  HttpServer(Handler handler, size_t max_body_bytes)
+      : handler_(std::move(handler)), max_body_bytes_(max_body_bytes) {}
+
+  // libmicrohttpd does not stop while a connection sleeps: streams have to be ended before.
+  void Remember(const std::shared_ptr<StreamWaker>& waker);
 
   const Handler handler_;
+  const size_t max_body_bytes_;
   MHD_Daemon* daemon_ = nullptr;
+  absl::Mutex mutex_;
+  std::vector<std::weak_ptr<StreamWaker>> streams_ ABSL_GUARDED_BY(mutex_);
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster::controller

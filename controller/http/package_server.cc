@@ -25,8 +25,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartPackageServer(const std::string
        .setting = "package_listen",
        .max_connections = kMaxConnections,
        .threads = kThreads},
-      [folder](absl::string_view path) -> HttpReply {
-        const int fd = OpenPackage(folder, path);
+      [folder](const HttpRequest& request) -> HttpReply {
+        const int fd = OpenPackage(folder, request.path);
         if (fd < 0) return {.body = "not found\n"};
         return {.status = 200, .content_type = "application/vnd.debian.binary-package", .fd = fd};
       });

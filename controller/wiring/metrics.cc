@@ -131,8 +131,9 @@ HttpReply MetricsPage::Answer(absl::string_view path) {
 absl::StatusOr<std::unique_ptr<HttpServer>> StartMetricsServer(const Config& config,
                                                                MetricsPage& page) {
   if (config.metrics_listen == "off") return nullptr;
-  return HttpServer::Start({.listen = config.metrics_listen, .setting = "metrics_listen"},
-                           [&page](absl::string_view path) { return page.Answer(path); });
+  return HttpServer::Start(
+      {.listen = config.metrics_listen, .setting = "metrics_listen"},
+      [&page](const HttpRequest& request) { return page.Answer(request.path); });
 }
 
 }  // namespace muster::controller

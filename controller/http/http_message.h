@@ -1,0 +1,47 @@
+// A request and its reply, whoever carries them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::controller {
+
+class HttpStream;
+
+struct HttpRequest {
+  std::string method = "GET";  // also for HEAD, whose reply is sent without its body
+  std::string path;            // decoded, without its query: "/api/node"
+  std::string peer;            // as gRPC writes it: "ipv4:10.0.0.1:53122"
+  std::string body;            // of a POST; bounded by the server
+  using Values = std::map<std::string, std::string, std::less<>>;
+  Values headers;  // names in lower case; of a name that occurs twice, the first
+  Values cookies;
+  Values query;
+
+  // "" where there is none.
+  absl::string_view Header(absl::string_view name) const { return Find(headers, name); }
+  absl::string_view Cookie(absl::string_view name) const { return Find(cookies, name); }
+  absl::string_view Query(absl::string_view name) const { return Find(query, name); }
+
+ private:
+  static absl::string_view Find(const Values& values, absl::string_view name) {
+    const auto found = values.find(std::string(name));
+    return found == values.end() ? absl::string_view() : absl::string_view(found->second);
+  }
+};
+
+struct HttpReply {
+  unsigned status = 404;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  int fd = -1;  // an open file to send instead of `body`; the server closes it
+  std::vector<std::pair<std::string, std::string>> headers = {};  // besides the content's type
+  std::shared_ptr<HttpStream> stream = nullptr;                   // sent instead of `body`
+};
+
+}  // namespace muster::controller
