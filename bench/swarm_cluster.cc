@@ -143,7 +143,7 @@ absl::Status SwarmCluster::WriteSettings(size_t nodes) {
       << "cluster: swarm\ncontroller_address: localhost:" << port_
       << "\nlisten: 127.0.0.1:" << port_
       << "\nenrollment_listen: 127.0.0.1:0\npackage_listen: 127.0.0.1:0\nmetrics_listen: "
-         "127.0.0.1:0\npki_directory: "
+         "127.0.0.1:0\nweb_listen: 127.0.0.1:0\npki_directory: "
       << folder_ << "/etc/pki\nstate_directory: " << folder_
       << "/state\npackage_directory: " << folder_ << "/packages\n";
   std::ofstream inventory(folder_ + "/inventory/cluster.yaml");

@@ -20,7 +20,7 @@ constexpr void (*kNouns[])(CLI::App&, Context&) = {
     AddInit,     AddStatus, AddWhoAmI,  AddInventory,  AddToken,   AddNode,   AddExec,
     AddPlan,     AddApply,  AddRun,     AddUpdate,     AddRollout, AddBundle, AddValidate,
     AddHardware, AddStack,  AddExplain, AddSecret,     AddUser,    AddCa,     AddAudit,
-    AddNotify,   AddBackup, AddHelp,    AddCompletion,
+    AddNotify,   AddWeb,    AddBackup,  AddHelp,       AddCompletion,
 };
 
 // The verb that the command line leads to.

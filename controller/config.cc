@@ -30,6 +30,10 @@ constexpr Key kKeys[] = {
     {"enrollment_listen", &Config::enrollment_listen, false, true},
     {"package_listen", &Config::package_listen, false, true},
     {"metrics_listen", &Config::metrics_listen, false, true, {"off"}},
+    {"web_listen", &Config::web_listen, false, true, {"off"}},
+    {"web_address", &Config::web_address, false, true},
+    {"web_certificate", &Config::web_certificate, false, false},
+    {"web_key", &Config::web_key, false, false},
     {"pki_directory", &Config::pki_directory, false, false},
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
@@ -73,6 +77,11 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
                                                 key.words[1], "\""));
   }
   RETURN_IF_ERROR(reader.Finish());
+  if (config.web_certificate.empty() != config.web_key.empty()) {
+    const bool has_key = config.web_certificate.empty();
+    return document.Error(*document.root().Find(has_key ? "web_key" : "web_certificate"),
+                          "web_certificate and web_key belong together: set both or neither");
+  }
   if (config.enrollment_address.empty())
     config.enrollment_address =
         absl::StrCat(HostOf(config.controller_address), ":", kEnrollmentPort);

@@ -18,6 +18,12 @@ struct Config {
   std::string package_listen = "0.0.0.0:7480";
   // What Prometheus reads, without asking who is there; "off": nothing.
   std::string metrics_listen = "127.0.0.1:7481";
+  // The web page, by HTTPS; "off": none. `web_address` is how browsers reach it where something
+  // stands before it; certificate and key are PEM files; "": the controller's own.
+  std::string web_listen = "127.0.0.1:7482";
+  std::string web_address;
+  std::string web_certificate;
+  std::string web_key;
   std::string pki_directory = "/etc/muster/pki";
   std::string state_directory = "/var/lib/muster-controller";
   std::string package_directory = "/usr/share/muster/packages";

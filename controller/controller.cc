@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   RETURN_IF_ERROR(NoteAuthority(*core.resources.store, core.resources.ca, clock.Now()));
   RETURN_IF_ERROR(controller->modules_->work.Start());
   core.Start();
-  RETURN_IF_ERROR(controller->modules_->front.Listen(config));
+  RETURN_IF_ERROR(controller->modules_->front.Listen(config, controller->modules_->work));
   return controller;
 }
 
@@ -72,6 +72,10 @@ int Controller::package_port() const { return modules_->front.packages->port(); 
 int Controller::metrics_port() const {
   const auto& server = modules_->front.metrics_server;
   return server == nullptr ? 0 : server->port();
+}
+int Controller::web_port() const {
+  const auto& web = modules_->front.web;
+  return web == nullptr ? 0 : web->server->port();
 }
 
 }  // namespace muster::controller

@@ -34,6 +34,7 @@ class Controller {
   int enrollment_port() const;
   int package_port() const;
   int metrics_port() const;  // 0: off
+  int web_port() const;      // 0: off
 
  private:
   struct Modules;

@@ -27,6 +27,11 @@ package_listen: 0.0.0.0:7480
 # Metrics for Prometheus, as /metrics; whoever can connect can read them. "off": none.
 metrics_listen: 127.0.0.1:7481
 
+# The web page, by HTTPS; `muster web login` prints a link into it. "off": none. Where something
+# stands before it, web_address says how browsers reach it; web_certificate and web_key are the PEM
+# files of another certificate than the controller's.
+web_listen: 127.0.0.1:7482
+
 # Keys and certificates that `muster init` made.
 pki_directory: $4/pki
 

@@ -36,6 +36,7 @@ void AddToken(CLI::App& app, Context& context);
 void AddUpdate(CLI::App& app, Context& context);
 void AddUser(CLI::App& app, Context& context);
 void AddValidate(CLI::App& app, Context& context);
+void AddWeb(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
 
 // Subcommands with a file of their own; their nouns add them.

@@ -208,6 +208,11 @@ absl::Status NodeService::ListNodes(const v1::ListNodesRequest& request,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<v1::Node>> NodeService::ListWithoutDetails() {
+  ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
+  return AllNodes(current);
+}
+
 absl::StatusOr<std::vector<v1::Node>> NodeService::AllNodes(const InventoryVersion& inventory) {
   ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
                    ListAllNodes(store_, sessions_, inventory.inventory.get()));

@@ -65,6 +65,8 @@ class NodeService final : public v1::NodeService::Service {
                             v1::ListNodeJobsResponse* response) override;
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override;
+  // What ListNodes says of all nodes, without the details that take long for thousands of them.
+  absl::StatusOr<std::vector<v1::Node>> ListWithoutDetails();
 
  private:
   absl::Status ListNodes(const v1::ListNodesRequest& request, v1::ListNodesResponse& response);

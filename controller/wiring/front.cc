@@ -121,11 +121,14 @@ Front::Front(const Config& config, Core& core, Work& work)
       stacks(*core.resources.store, core.inventory),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
-      notifications(work.notifications) {}
+      notifications(work.notifications),
+      web_sessions(core.denylist, core.clock),
+      web_logins(web_sessions, *core.resources.store, core.clock) {}
 
 Front::~Front() = default;
 
-absl::Status Front::Listen(const Config& config) {
+absl::Status Front::Listen(const Config& config, Work& work) {
+  ASSIGN_OR_RETURN(web, StartWebFront(config, core, work, *this));
   grpc::ServerBuilder main;
   SetCommonOptions(main);
   main.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -139,7 +142,7 @@ absl::Status Front::Listen(const Config& config) {
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
            &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
            &explanations, &users, &authority, &validations, &hardware, &stacks, &commands,
-           &notifications}) {
+           &notifications, &web_logins}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));
@@ -165,6 +168,7 @@ absl::Status Front::Listen(const Config& config) {
 
 void Front::Shutdown(absl::Time deadline) {
   metrics_server.reset();
+  web.reset();
   const auto until = absl::ToChronoTime(deadline);
   if (enrollment_server != nullptr) enrollment_server->Shutdown(until);
   if (server != nullptr) server->Shutdown(until);

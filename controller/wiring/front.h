@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "controller/enrollment/users.h"
 #include "controller/http/http_server.h"
+#include "controller/login/web_sessions.h"
 #include "controller/metrics/call_durations.h"
 #include "controller/service/artifact_service.h"
 #include "controller/service/authority_service.h"
@@ -25,8 +26,10 @@
 #include "controller/service/token_service.h"
 #include "controller/service/user_service.h"
 #include "controller/service/validation_service.h"
+#include "controller/service/web_service.h"
 #include "controller/session/agent_session_service.h"
 #include "controller/wiring/metrics.h"
+#include "controller/wiring/web.h"
 
 namespace grpc {
 class Server;
@@ -46,7 +49,7 @@ struct Front {
   Front(const Front&) = delete;
 
   // Opens the ports for agents and people; the error names the one that could not be had.
-  absl::Status Listen(const Config& config);
+  absl::Status Listen(const Config& config, Work& work);
   // Lets calls end until `deadline`, and cancels the rest.
   void Shutdown(absl::Time deadline);
 
@@ -73,7 +76,10 @@ struct Front {
   StackService stacks;
   CommandService commands;
   NotificationService notifications;
+  WebSessions web_sessions;
+  WebService web_logins;
   std::unique_ptr<HttpServer> metrics_server;  // none: "off"
+  std::unique_ptr<WebFront> web;               // none: "off"
   std::unique_ptr<grpc::Server> enrollment_server;
   std::unique_ptr<grpc::Server> server;
   int port = 0;

@@ -106,6 +106,8 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.ValidationService/ListCheckResults", Audience::kViewers, "validate report"},
     {"/muster.v1.ValidationService/ListValidations", Audience::kViewers, "validate list"},
     {"/muster.v1.ValidationService/WatchValidation", Audience::kViewers, "validate watch"},
+
+    {"/muster.v1.WebService/CreateLogin", Audience::kViewers, "web login"},
 };
 
 struct Permission {

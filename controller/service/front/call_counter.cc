@@ -1,8 +1,5 @@
 #include "controller/service/front/call_counter.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 
@@ -12,26 +9,16 @@
 #include "common/base/clock.h"
 #include "controller/metrics/call_durations.h"
 #include "controller/service/front/authorization.h"
+#include "controller/service/front/give_way.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {
 namespace {
 
-constexpr int kNiceness = 10;
-
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::Interceptor;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerRpcInfo;
-
-// A person's call runs in a thread that gRPC makes for it; all agents share gRPC's few callback
-// threads, which must get a processor at once. The niceness lasts as long as the thread, which only
-// serves people. Where the kernel forbids it, nothing changes.
-void GiveWay() {
-  static thread_local const bool gives_way =
-      setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness) == 0;
-  static_cast<void>(gives_way);
-}
 
 class CallCounter final : public Interceptor {
  public:
@@ -54,7 +41,7 @@ class CallCounter final : public Interceptor {
       const std::shared_ptr<const grpc::AuthContext> auth = info_->server_context()->auth_context();
       const absl::StatusOr<Identity> identity =
           auth == nullptr ? absl::UnauthenticatedError("no connection") : IdentityOf(*auth);
-      // Of people's calls, only watches run in callbacks.
+      // A person's call runs in a thread that gRPC makes for it; only watches run in callbacks.
       if (kind_ != CallKind::kWatch) GiveWay();
       if (identity.ok()) {
         person_ = identity->name;

@@ -17,21 +17,28 @@ absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
                   const grpc::AuthContext& context, const Denylist& denylist, absl::Time now,
                   CallShares& shares) {
   ASSIGN_OR_RETURN(const Identity identity, IdentityOf(context));
-  RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
   // gRPC passes the name of the call with the metadata, exactly once, as in HTTP/2.
   const auto [first, last] = metadata.equal_range(":path");
   if (first == last || std::next(first) != last)
     return absl::UnauthenticatedError("the call has no name");
   const absl::string_view rpc(first->second.data(), first->second.size());
   const auto verb = metadata.find(kVerbMetadata);
-  RETURN_IF_ERROR(Authorize(rpc, identity,
-                            verb == metadata.end()
-                                ? absl::string_view()
-                                : absl::string_view(verb->second.data(), verb->second.size())));
-  return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, KindOf(rpc));
+  return AdmitCall(identity, rpc,
+                   verb == metadata.end()
+                       ? absl::string_view()
+                       : absl::string_view(verb->second.data(), verb->second.size()),
+                   denylist, now, shares, KindOf(rpc));
 }
 
 }  // namespace
+
+absl::Status AdmitCall(const Identity& identity, absl::string_view rpc, absl::string_view verb,
+                       const Denylist& denylist, absl::Time now, CallShares& shares,
+                       CallKind kind) {
+  RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
+  RETURN_IF_ERROR(Authorize(rpc, identity, verb));
+  return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, kind);
+}
 
 grpc::Status CallGate::Process(const InputMetadata& metadata, grpc::AuthContext* context,
                                OutputMetadata*, OutputMetadata*) {

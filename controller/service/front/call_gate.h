@@ -3,6 +3,9 @@
 
 #include <grpcpp/security/auth_metadata_processor.h>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/service/front/call_shares.h"
 
@@ -11,6 +14,13 @@ class Clock;
 }
 
 namespace muster::controller {
+
+// Whether a person or a node may make this call now: its certificate is neither expired nor denied,
+// the authorization table allows the call, and a person has not too many calls in progress, of
+// which this one is from now on. For calls that reach us by other ways than gRPC, too. `verb` as of
+// Authorize().
+absl::Status AdmitCall(const Identity& identity, absl::string_view rpc, absl::string_view verb,
+                       const Denylist& denylist, absl::Time now, CallShares& shares, CallKind kind);
 
 // Lets a call through when its certificate holds an identity and is neither expired nor denied, the
 // authorization table allows the call, and a person has not too many calls in progress. Quick and

@@ -34,6 +34,7 @@ TEST(Config, ReadsEachKey) {
           std::string(kLeast) +
               "enrollment_address: \"[::1]:1\"\nlisten: \"[::]:2\"\n"
               "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\nmetrics_listen: \"off\"\n"
+              "web_listen: 0.0.0.0:5\nweb_address: b:443\nweb_certificate: /c\nweb_key: /k\n"
               "pki_directory: /p\nstate_directory: /s\n"
               "package_directory: /d\nslurm_gate: \"on\"\n"
               "operator_bundles: any\nsecret_readers: any\nexec: \"on\"\n")
@@ -44,6 +45,10 @@ TEST(Config, ReadsEachKey) {
   EXPECT_EQ(config.enrollment_listen, "10.0.0.1:3");
   EXPECT_EQ(config.package_listen, "a:4");
   EXPECT_EQ(config.metrics_listen, "off");
+  EXPECT_EQ(config.web_listen, "0.0.0.0:5");
+  EXPECT_EQ(config.web_address, "b:443");
+  EXPECT_EQ(config.web_certificate, "/c");
+  EXPECT_EQ(config.web_key, "/k");
   EXPECT_EQ(config.pki_directory, "/p");
   EXPECT_EQ(config.state_directory, "/s");
   EXPECT_EQ(config.package_directory, "/d");
@@ -68,6 +73,10 @@ TEST(Config, ErrorsNameThePlace) {
     EXPECT_THAT(ParseConfig("controller.yaml", absl::StrCat(kLeast, key, ": none\n")),
                 StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(key))));
   }
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "web_certificate: /c\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "web_key: /k\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseConfig("controller.yaml", "cluster: alpha\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(LoadConfig("/nonexistent/controller.yaml"),

@@ -1,0 +1,121 @@
+#include "controller/web/endpoints.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/value/proto_value.h"
+#include "controller/http/http_message.h"
+#include "controller/service/event_service.h"
+#include "controller/service/node_service.h"
+#include "controller/service/rollout_service.h"
+#include "controller/service/run_service.h"
+#include "controller/service/validation_service.h"
+#include "controller/web/collaborators.h"
+#include "controller/web/json_text.h"
+
+namespace muster::controller {
+namespace {
+
+using JsonText = absl::StatusOr<std::string>;
+
+// Rows of a list.
+constexpr uint32_t kListed = 50;
+
+// The answer as `muster -o json` shows it.
+template <typename Service, typename Base, typename Request, typename Response>
+JsonText Answer(Service& service,
+                grpc::Status (Base::*call)(grpc::ServerContext*, const Request*, Response*),
+                const Request& request) {
+  Response response;
+  const grpc::Status status = (service.*call)(nullptr, &request, &response);
+  if (!status.ok()) {
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  }
+  return ToJsonText(ProtoToValue(response));
+}
+
+JsonText GetNode(const WebCollaborators& with, const HttpRequest& request) {
+  v1::GetNodeRequest call;
+  call.set_name(std::string(request.Query("name")));
+  return Answer(with.nodes, &NodeService::GetNode, call);
+}
+
+JsonText GetFacts(const WebCollaborators& with, const HttpRequest& request) {
+  v1::GetNodeFactsRequest call;
+  call.set_name(std::string(request.Query("name")));
+  return Answer(with.nodes, &NodeService::GetNodeFacts, call);
+}
+
+JsonText ListRuns(const WebCollaborators& with, const HttpRequest&) {
+  v1::ListRunsRequest call;
+  call.set_limit(kListed);
+  return Answer(with.runs, &RunService::ListRuns, call);
+}
+
+JsonText GetRun(const WebCollaborators& with, const HttpRequest& request) {
+  v1::GetRunRequest call;
+  call.set_run_id(std::string(request.Query("id")));
+  return Answer(with.runs, &RunService::GetRun, call);
+}
+
+JsonText ListFailedSteps(const WebCollaborators& with, const HttpRequest& request) {
+  v1::ListStepResultsRequest call;
+  call.set_run_id(std::string(request.Query("id")));
+  call.set_failed_only(true);
+  return Answer(with.runs, &RunService::ListStepResults, call);
+}
+
+JsonText ListRollouts(const WebCollaborators& with, const HttpRequest&) {
+  v1::ListRolloutsRequest call;
+  call.set_limit(kListed);
+  return Answer(with.rollouts, &RolloutService::ListRollouts, call);
+}
+
+JsonText GetRollout(const WebCollaborators& with, const HttpRequest& request) {
+  v1::GetRolloutRequest call;
+  call.set_rollout_id(std::string(request.Query("id")));
+  return Answer(with.rollouts, &RolloutService::GetRollout, call);
+}
+
+JsonText ListValidations(const WebCollaborators& with, const HttpRequest& request) {
+  v1::ListValidationsRequest call;
+  call.set_limit(kListed);
+  call.set_node(std::string(request.Query("node")));
+  return Answer(with.validations, &ValidationService::ListValidations, call);
+}
+
+JsonText GetValidation(const WebCollaborators& with, const HttpRequest& request) {
+  v1::GetValidationRequest call;
+  call.set_validation_id(std::string(request.Query("id")));
+  return Answer(with.validations, &ValidationService::GetValidation, call);
+}
+
+JsonText ListEvents(const WebCollaborators& with, const HttpRequest& request) {
+  v1::ListEventsRequest call;
+  const absl::string_view before = request.Query("before");
+  uint64_t sequence = 0;
+  if (!before.empty() && !absl::SimpleAtoi(before, &sequence))
+    return absl::InvalidArgumentError(absl::StrCat("before must be a number: '", before, "'"));
+  call.set_before_sequence(sequence);
+  call.set_limit(2 * kListed);
+  return Answer(with.events, &EventService::ListEvents, call);
+}
+
+constexpr Endpoint kEndpoints[] = {
+    {"/api/audit", "/muster.v1.EventService/ListEvents", ListEvents},
+    {"/api/node", "/muster.v1.NodeService/GetNode", GetNode},
+    {"/api/node/facts", "/muster.v1.NodeService/GetNodeFacts", GetFacts},
+    {"/api/rollout", "/muster.v1.RolloutService/GetRollout", GetRollout},
+    {"/api/rollouts", "/muster.v1.RolloutService/ListRollouts", ListRollouts},
+    {"/api/run", "/muster.v1.RunService/GetRun", GetRun},
+    {"/api/run/failed", "/muster.v1.RunService/ListStepResults", ListFailedSteps},
+    {"/api/runs", "/muster.v1.RunService/ListRuns", ListRuns},
+    {"/api/validation", "/muster.v1.ValidationService/GetValidation", GetValidation},
+    {"/api/validations", "/muster.v1.ValidationService/ListValidations", ListValidations},
+};
+
+}  // namespace
+
+absl::Span<const Endpoint> Endpoints() { return kEndpoints; }
+
+}  // namespace muster::controller

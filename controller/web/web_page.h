@@ -1,0 +1,51 @@
+// The web page: its files, its logins, and the answers to what it asks.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "controller/http/http_message.h"
+#include "controller/login/web_sessions.h"
+#include "controller/web/cached_page.h"
+#include "controller/web/collaborators.h"
+#include "controller/web/live_events.h"
+
+namespace muster::controller {
+
+// Thread-safe. Only its files, which say nothing of the cluster, are given to strangers.
+class WebPage {
+ public:
+  // The name begins with a promise that browsers hold: set by this host alone, over TLS, for all
+  // paths.
+  static constexpr char kCookie[] = "__Host-muster";
+  // The page sets this header with a POST. Other sites cannot without being asked about first.
+  static constexpr char kPostHeader[] = "x-muster-page";
+  static constexpr size_t kMaxBodyBytes = 4096;
+
+  explicit WebPage(WebCollaborators with);
+
+  HttpReply Answer(const HttpRequest& request);
+  // Ends the streams of events; before the server ends.
+  void Stop() { events_.Stop(); }
+
+ private:
+  HttpReply AnswerFile(const HttpRequest& request) const;
+  HttpReply AnswerCall(const HttpRequest& request, const WebSessions::Ticket& session);
+  HttpReply AnswerPost(const HttpRequest& request);
+  HttpReply LogIn(const HttpRequest& request);
+  HttpReply LogOut(const HttpRequest& request);
+  HttpReply AnswerSession(const WebSessions::Ticket& session);
+  HttpReply AnswerShared(CachedPage& page, absl::string_view rpc, const HttpRequest& request,
+                         const WebSessions::Ticket& session);
+  absl::Status Note(const HttpRequest& request, const Identity& identity, absl::string_view action);
+
+  const WebCollaborators with_;
+  std::map<std::string, RenderedPage, std::less<>> files_;  // by path
+  CachedPage overview_;
+  CachedPage status_;
+  LiveEvents events_;
+};
+
+}  // namespace muster::controller

@@ -1,0 +1,313 @@
+// The web page of a whole controller: links, sessions, who may see what, and events.
+#include <nlohmann/json.hpp>
+
+#include "muster/v1/event.grpc.pb.h"
+#include "muster/v1/user.grpc.pb.h"
+#include "muster/v1/web.grpc.pb.h"
+#include "tests/fixtures/https_client.h"
+#include "tests/fixtures/test_controller.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::HttpsClient;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class WebFlowTest : public ControllerFixture {
+ protected:
+  v1::CreateLoginResponse MakeLink(const ClientIdentity& identity) {
+    const auto stub = v1::WebService::NewStub(Connect(controller_->port(), identity));
+    grpc::ClientContext context;
+    v1::CreateLoginResponse response;
+    const grpc::Status status = stub->CreateLogin(&context, {}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  static std::string TokenOf(const v1::CreateLoginResponse& link) {
+    return link.url().substr(link.url().rfind('/') + 1);
+  }
+  std::string Ask(const std::string& method_and_path, const std::string& headers = "",
+                  const std::string& body = "") {
+    HttpsClient client(controller_->web_port());
+    client.Send(absl::StrCat(method_and_path, " HTTP/1.1\r\nHost: login1:7482\r\n", headers,
+                             "Content-Length: ", body.size(), "\r\nConnection: close\r\n\r\n",
+                             body));
+    return client.ReadAll();
+  }
+  std::string Post(const std::string& path, const std::string& body,
+                   const std::string& headers = "") {
+    return Ask("POST " + path, "X-Muster-Page: 1\r\n" + headers, body);
+  }
+  // "Cookie: …\r\n" of whoever follows the link.
+  std::string LogIn(const ClientIdentity& identity) {
+    const std::string answer = Post("/api/login", TokenOf(MakeLink(identity)));
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+    const size_t at = answer.find("Set-Cookie: ");
+    if (at == std::string::npos) return "";
+    const std::string cookie = answer.substr(at + 12);
+    return absl::StrCat("Cookie: ", cookie.substr(0, cookie.find(';')), "\r\n");
+  }
+  static nlohmann::json BodyOf(const std::string& answer) {
+    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4), nullptr, false);
+  }
+  std::vector<std::string> AuditedActions() {
+    const auto stub =
+        v1::EventService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "ada")));
+    grpc::ClientContext context;
+    v1::ListEventsResponse response;
+    EXPECT_TRUE(stub->ListEvents(&context, {}, &response).ok());
+    std::vector<std::string> actions;
+    for (const v1::Event& event : response.events())
+      actions.push_back(absl::StrCat(event.action(), " ", event.actor()));
+    return actions;
+  }
+};
+
+TEST_F(WebFlowTest, ALinkLogsInOnce) {
+  const v1::CreateLoginResponse link = MakeLink(Issue(Role::kViewer, "victor"));
+  EXPECT_THAT(link.url(),
+              StartsWith(absl::StrCat("https://localhost:", controller_->web_port(), "/#/login/")));
+  EXPECT_TRUE(link.is_local());
+  const std::string answer = Post("/api/login", TokenOf(link));
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Set-Cookie: __Host-muster="),
+                            HasSubstr("; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=")));
+  EXPECT_EQ(BodyOf(answer)["name"], "victor");
+  EXPECT_EQ(BodyOf(answer)["role"], "viewer");
+  const std::string again = Post("/api/login", TokenOf(link));
+  EXPECT_THAT(again, AllOf(StartsWith("HTTP/1.1 401"), Not(HasSubstr("Set-Cookie"))));
+  EXPECT_THAT(AuditedActions(),
+              AllOf(Contains("web.link viewer:victor"), Contains("web.login viewer:victor")));
+}
+
+TEST_F(WebFlowTest, StrangersGetThePagesFilesAlone) {
+  EXPECT_THAT(Ask("GET /"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("<!doctype html>")));
+  EXPECT_THAT(Ask("GET /app.js"), HasSubstr("Content-Type: text/javascript; charset=utf-8"));
+  for (const std::string path :
+       {"/api/session", "/api/overview", "/api/status", "/api/node?name=c001", "/api/runs",
+        "/api/audit", "/api/events", "/api/events/run?id=r-00000000", "/api/nothing"}) {
+    const std::string answer = Ask("GET " + path);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 401")) << path;
+    EXPECT_THAT(answer, Not(HasSubstr("c001"))) << path;
+    EXPECT_THAT(Ask("GET " + path, "Cookie: __Host-muster=" + std::string(64, 'a') + "\r\n"),
+                StartsWith("HTTP/1.1 401"))
+        << path;
+  }
+  for (const std::string path : {"/../etc/passwd", "/%2e%2e/etc/passwd", "/app.js/", "//", "/.",
+                                 "/index.html%00", "/controller.key"}) {
+    EXPECT_THAT(Ask("GET " + path), StartsWith("HTTP/1.1 404")) << path;
+  }
+}
+
+TEST_F(WebFlowTest, AnswersAreThoseOfTheCalls) {
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  const nlohmann::json overview = BodyOf(Ask("GET /api/overview", cookie));
+  ASSERT_EQ(overview["nodes"].size(), 3u);
+  EXPECT_EQ(overview["nodes"][0][0], "c001");
+  EXPECT_EQ(BodyOf(Ask("GET /api/status", cookie))["cluster"], "test");
+  EXPECT_EQ(BodyOf(Ask("GET /api/node?name=c002", cookie))["node"]["role"], "compute");
+  EXPECT_EQ(BodyOf(Ask("GET /api/runs", cookie))["runs"].size(), 0u);
+  EXPECT_EQ(BodyOf(Ask("GET /api/rollouts", cookie))["rollouts"].size(), 0u);
+  EXPECT_EQ(BodyOf(Ask("GET /api/validations?node=c001", cookie))["validations"].size(), 0u);
+  for (const std::string path :
+       {"/api/node?name=c009", "/api/node", "/api/run?id=r-00000000", "/api/rollout?id=u-00000000",
+        "/api/validation?id=x", "/api/events/run?id=r-00000000", "/api/events/x"}) {
+    const std::string answer = Ask("GET " + path, cookie);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 404")) << path;
+    EXPECT_FALSE(BodyOf(answer)["error"].empty()) << path;
+  }
+  EXPECT_THAT(Ask("GET /api/run", cookie), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Ask("GET /api/node/facts?name=c001", cookie), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(WebFlowTest, TheOneTableSaysWhoMaySeeWhat) {
+  EXPECT_THAT(Ask("GET /api/audit", LogIn(Issue(Role::kViewer, "victor"))),
+              StartsWith("HTTP/1.1 403"));
+  const std::string operators = LogIn(Issue(Role::kOperator, "otto"));
+  EXPECT_GE(BodyOf(Ask("GET /api/audit", operators))["events"].size(), 3u);
+  EXPECT_THAT(Ask("GET /api/audit?before=x", operators), StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(WebFlowTest, CopiesAreAskedAboutAndNotSentAgain) {
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  for (const std::string path : {"/app.js", "/api/overview"}) {
+    const std::string answer = Ask("GET " + path, cookie);
+    EXPECT_THAT(answer, HasSubstr("Cache-Control: no-cache")) << path;
+    const std::string etag = answer.substr(answer.find("ETag: ") + 6, 34);
+    const std::string again =
+        Ask("GET " + path, absl::StrCat(cookie, "If-None-Match: ", etag, "\r\n"));
+    EXPECT_THAT(again, StartsWith("HTTP/1.1 304")) << path;
+    EXPECT_LT(again.size(), 1500u) << path;
+  }
+  EXPECT_THAT(Ask("GET /app.js", "Accept-Encoding: gzip, br\r\n"),
+              HasSubstr("Content-Encoding: gzip"));
+  EXPECT_THAT(Ask("GET /api/session", cookie), HasSubstr("Cache-Control: no-store"));
+}
+
+TEST_F(WebFlowTest, EveryReplyHasTheSecurityHeaders) {
+  for (const std::string request :
+       {"GET /", "GET /nothing", "GET /api/overview", "POST /api/login"}) {
+    const std::string answer = Ask(request);
+    for (const char* const header :
+         {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+          "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+          "frame-ancestors 'none'\r\n",
+          "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
+          "Strict-Transport-Security: max-age=31536000\r\n", "Cache-Control: no-"}) {
+      EXPECT_THAT(answer, HasSubstr(header)) << request;
+    }
+  }
+}
+
+TEST_F(WebFlowTest, OtherSitesCannotLogAnybodyInOrOut) {
+  const std::string token = TokenOf(MakeLink(Issue(Role::kViewer, "victor")));
+  EXPECT_THAT(Ask("POST /api/login", "", token), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Post("/api/login", token, "Sec-Fetch-Site: cross-site\r\n"),
+              StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Ask("GET /api/login"), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(Post("/api/login", std::string(5000, 'a')), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Post("/api/login", token, "Sec-Fetch-Site: same-origin\r\n"),
+              StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(WebFlowTest, LogoutEndsTheSession) {
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  EXPECT_THAT(Ask("GET /api/session", cookie), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(
+      Post("/api/logout", "", cookie),
+      AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("__Host-muster=;"), HasSubstr("Max-Age=0")));
+  EXPECT_THAT(Ask("GET /api/session", cookie), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(AuditedActions(), Contains("web.logout viewer:victor"));
+}
+
+TEST_F(WebFlowTest, StreamsTellOfChangesAndEndWithTheSession) {
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  HttpsClient client(controller_->web_port());
+  client.Send(absl::StrCat("GET /api/events HTTP/1.1\r\nHost: h\r\n", cookie, "\r\n"));
+  EXPECT_THAT(client.ReadUntil("event: status"),
+              AllOf(HasSubstr("text/event-stream"), HasSubstr("retry: 2000"),
+                    HasSubstr("event: overview\ndata: \"")));
+  Post("/api/logout", "", cookie);
+  EXPECT_THAT(client.ReadAll(), HasSubstr("\r\n0\r\n"));
+}
+
+TEST_F(WebFlowTest, AStreamOfARunTellsItsEventsAndEnds) {
+  controller_->Shutdown();
+  controller_.reset();
+  std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    RunRecord run;
+    run.run_id = "r-7k3m9q2x";
+    run.state = RunRecord::kSucceeded;
+    run.created_by = "admin:ada";
+    run.created_at = run.finished_at.emplace(absl::Now());
+    RETURN_IF_ERROR(txn.runs().Put(run));
+    for (const char* const name : {"c001", "c002"}) {
+      RunNodeRecord node;
+      node.run_id = run.run_id;
+      node.node = name;
+      node.state = "done";
+      node.changed = 7;
+      RETURN_IF_ERROR(txn.runs().PutNode(node));
+    }
+    return absl::OkStatus();
+  }));
+  store.reset();
+  Start();
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  EXPECT_EQ(BodyOf(Ask("GET /api/run?id=r-7k3m9q2x", cookie))["run"]["nodes"].size(), 2u);
+  HttpsClient client(controller_->web_port());
+  client.Send(
+      absl::StrCat("GET /api/events/run?id=r-7k3m9q2x HTTP/1.1\r\nHost: h\r\n", cookie, "\r\n"));
+  EXPECT_THAT(client.ReadUntil("\r\n0\r\n"),
+              AllOf(HasSubstr("event: change\ndata: ["), HasSubstr("\"node\":\"c001\""),
+                    HasSubstr("\"changed\":7"), HasSubstr("event: end\ndata: {}")));
+}
+
+TEST_F(WebFlowTest, ARevokedPersonsSessionsAndStreamsEndAtOnce) {
+  const auto people =
+      v1::UserService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "ada")));
+  const pki::KeyAndCsr key = pki::MakeKeyAndCsr("eve").value();
+  v1::CreateUserRequest create;
+  create.set_name("eve");
+  create.set_role("viewer");
+  create.set_csr_pem(key.csr_pem);
+  v1::CreateUserResponse created;
+  grpc::ClientContext creating;
+  ASSERT_TRUE(people->CreateUser(&creating, create, &created).ok());
+  const ClientIdentity eve = {key.key_pem, created.certificate_pem()};
+  const std::string unused = TokenOf(MakeLink(eve));
+  const std::string cookie = LogIn(eve);
+  const std::string other = LogIn(Issue(Role::kViewer, "victor"));
+  HttpsClient stream(controller_->web_port());
+  stream.Send(absl::StrCat("GET /api/events HTTP/1.1\r\nHost: h\r\n", cookie, "\r\n"));
+  stream.ReadUntil("retry");
+
+  v1::RevokeUserRequest revoke;
+  revoke.set_name("eve");
+  v1::RevokeUserResponse revoked;
+  grpc::ClientContext revoking;
+  ASSERT_TRUE(people->RevokeUser(&revoking, revoke, &revoked).ok());
+  EXPECT_THAT(Ask("GET /api/overview", cookie), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Post("/api/login", unused), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(stream.ReadAll(), HasSubstr("\r\n0\r\n"));
+  EXPECT_THAT(Ask("GET /api/overview", other), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(WebFlowTest, OnePersonHasSoManyStreams) {
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  const std::string request =
+      absl::StrCat("GET /api/events HTTP/1.1\r\nHost: h\r\n", cookie, "\r\n");
+  std::vector<std::unique_ptr<HttpsClient>> clients;
+  for (int i = 0; i < 16; ++i) {
+    clients.push_back(std::make_unique<HttpsClient>(controller_->web_port()));
+    clients.back()->Send(request);
+    EXPECT_THAT(clients.back()->ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+  }
+  HttpsClient last(controller_->web_port());
+  last.Send(request);
+  EXPECT_THAT(last.ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 429"));
+}
+
+TEST_F(WebFlowTest, CanBeOff) {
+  controller_->Shutdown();
+  controller_.reset();
+  config_.web_listen = "off";
+  Start();
+  EXPECT_EQ(controller_->web_port(), 0);
+  const auto stub =
+      v1::WebService::NewStub(Connect(controller_->port(), Issue(Role::kViewer, "victor")));
+  grpc::ClientContext context;
+  v1::CreateLoginResponse response;
+  const grpc::Status status = stub->CreateLogin(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(response.url(), "");
+}
+
+TEST_F(WebFlowTest, LinksNameTheAddressThatPeopleUse) {
+  controller_->Shutdown();
+  controller_.reset();
+  config_.web_address = "muster.example.org:443";
+  Start();
+  const v1::CreateLoginResponse link = MakeLink(Issue(Role::kViewer, "victor"));
+  EXPECT_THAT(link.url(), StartsWith("https://muster.example.org:443/#/login/"));
+  EXPECT_FALSE(link.is_local());
+}
+
+TEST_F(WebFlowTest, ACertificateNeedsItsKey) {
+  controller_->Shutdown();
+  controller_.reset();
+  config_.web_certificate = folder_ / "pki/controller.crt";
+  config_.web_key = folder_ / "pki/ca.key";
+  EXPECT_THAT(Controller::Start(config_, clock_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("does not fit")));
+  config_.web_key = folder_ / "pki/controller.key";
+  EXPECT_OK(Controller::Start(config_, clock_));
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,199 @@
+// Routes, the frame around the views, and what keeps a view true.
+import {ApiError, Live, calmly, get, post} from './api.js';
+import {auditView} from './audit.js';
+import {empty, h, keepTimes, put} from './dom.js';
+import {nodeView} from './node.js';
+import {overviewView} from './overview.js';
+import {rolloutView, rolloutsView} from './rollouts.js';
+import {runView, runsView} from './runs.js';
+import {applyTheme, themeButton} from './theme.js';
+import {validationView, validationsView} from './validations.js';
+
+const SECTIONS = [
+  {key: 'overview', label: 'Overview', href: '#/'},
+  {key: 'runs', label: 'Runs', href: '#/runs'},
+  {key: 'rollouts', label: 'Updates', href: '#/rollouts'},
+  {key: 'validations', label: 'Validations', href: '#/validations'},
+  {key: 'audit', label: 'Audit', href: '#/audit', isForOperators: true},
+];
+const ROUTES = {
+  '': (argument, query) => overviewView(query.get('q') ?? '', app),
+  node: nodeView, runs: runsView, run: runView, rollouts: rolloutsView, rollout: rolloutView,
+  validations: validationsView, validation: validationView, audit: auditView,
+};
+const byId = (id) => document.getElementById(id);
+const [top_, main, banner, query] = ['top', 'main', 'banner', 'query'].map(byId);
+
+let session = null, view = null, shared = null, feed = null;
+const troubles = new Map();   // what the banner says, by who says it
+
+const app = {
+  // Shows the nodes that fit; "" shows all.
+  search(text) { location.hash = text ? `#/?q=${encodeURIComponent(text)}` : '#/'; },
+};
+
+function trouble(who, text) {
+  if (text) troubles.set(who, text); else troubles.delete(who);
+  banner.hidden = !troubles.size;
+  banner.textContent = [...troubles.values()][0] ?? '';
+}
+
+function showError(error) {
+  if (error instanceof ApiError && error.status === 401) return showLogin(error.message);
+  if (error instanceof ApiError && error.status === 0) return trouble('call', 'Connection lost: what is shown may be old. Trying again…');
+  if (error instanceof ApiError) return put(main, empty(error.message));
+  throw error;
+}
+
+// Reads a view anew; and, if its thing goes on, listens to it.
+async function refresh(of) {
+  try {
+    const goesOn = await of.refresh();
+    if (of !== view) return;
+    trouble('call', '');
+    if (of.live && goesOn && !feed) listen(of);
+    if (of.live && !goesOn && feed) stopFeed();
+  } catch (error) {
+    if (of === view) showError(error);
+  }
+}
+
+function stopFeed() {
+  feed?.close();
+  feed = null;
+}
+
+function listen(of) {
+  feed = new Live(of.live.path, {
+    change: (data) => { of.live.change?.(JSON.parse(data)); of.ask(); },
+    broken: () => { stopFeed(); of.ask(); },
+    end: () => { stopFeed(); of.ask(); },
+  }, (state) => { if (state === 'refused') { stopFeed(); of.ask(); } });
+}
+
+function startShared() {
+  if (shared) return;
+  const changed = (name) => () => { if (view?.on.includes(name)) view.ask(); };
+  shared = new Live('', {overview: changed('overview'), status: changed('status')}, (state) => {
+    trouble('stream', state === 'open' ? '' : 'Connection lost: what is shown may be old. Trying again…');
+    // After a break, everything may be different; a refusal may mean that the session has ended.
+    if (state === 'refused' || (state === 'open' && shared?.wasLost)) view?.ask();
+    if (shared) shared.wasLost = state !== 'open';
+  });
+}
+
+function stopAll() {
+  stopFeed();
+  shared?.close();
+  shared = null;
+  view?.close?.();
+  view = null;
+}
+
+function showLogin(why) {
+  stopAll();
+  session = null;
+  top_.hidden = true;
+  trouble('call', '');
+  trouble('stream', '');
+  document.title = 'Log in – Muster';
+  const field = h('input', {id: 'token', 'aria-label': 'The link', placeholder: 'Paste the link here', autocomplete: 'off'});
+  const form = h('form', {onsubmit: (event) => {
+    event.preventDefault();
+    logIn(field.value.trim().split('/').at(-1));
+  }}, field, h('button', {type: 'submit'}, 'Log in'));
+  put(main, h('section.card.login', null, h('h1', null, 'Log in to Muster'),
+    why ? h('p', {role: 'alert'}, why) : null,
+    h('p.quiet', null, 'Run ', h('code', null, 'muster web login'), ' and open the link that it prints. It works once, for five minutes.'), form));
+}
+
+async function logIn(token) {
+  history.replaceState(null, '', '#/');   // the link is used up; nobody finds it in the history
+  try {
+    session = await post('login', token);
+    await start();
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof TypeError) showLogin(error.message);
+    else throw error;
+  }
+}
+
+async function logOut() {
+  try { await post('logout'); } catch { /* the session ends by itself */ }
+  showLogin('You are logged out.');
+}
+
+function showFrame() {
+  top_.hidden = false;
+  byId('cluster').textContent = session.cluster;
+  put(byId('nav'), SECTIONS.filter((section) => !section.isForOperators || session.role !== 'viewer')
+    .map((section) => h('a', {href: section.href, 'data-section': section.key}, section.label)));
+  put(byId('person'), h('span', {title: session.role}, session.name), themeButton(),
+    h('button.bare', {type: 'button', id: 'logout', onclick: logOut}, 'Log out'));
+}
+
+function route() {
+  const [path, words] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, argument] = path.split('/').map(decodeURIComponent);
+  if (name === 'login') return logIn(argument ?? '');
+  if (!session) return showLogin('');
+  const parameters = new URLSearchParams(words);
+  const text = name === '' ? parameters.get('q') ?? '' : '';
+  if (document.activeElement !== query) query.value = text;
+  // Searching stays on the page, so that the grid does not blink.
+  if (name === '' && view?.find) { view.find(text); return markSection(); }
+  stopFeed();
+  view?.close?.();
+  const make = ROUTES[name];
+  if (!make) return put(main, empty('There is no such page.'));
+  view = make(argument, parameters);
+  const current = view;
+  current.ask = calmly(() => refresh(current));
+  put(main, current.element);
+  markSection();
+  window.scrollTo(0, 0);
+  refresh(current);
+}
+
+function markSection() {
+  document.title = `${view.title} – ${session.cluster}`;
+  for (const each of byId('nav').children) {
+    if (each.dataset.section === view.section) each.setAttribute('aria-current', 'page');
+    else each.removeAttribute('aria-current');
+  }
+}
+
+async function start() {
+  showFrame();
+  startShared();
+  route();
+}
+
+byId('search').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const only = view?.only?.(query.value.trim());
+  if (only) { query.blur(); location.hash = `#/node/${encodeURIComponent(only)}`; }
+  else app.search(query.value.trim());
+});
+query.addEventListener('input', () => { if (view?.find) view.find(query.value.trim()); });
+byId('skip').addEventListener('click', () => main.focus());
+// "/" searches, as on many pages.
+document.addEventListener('keydown', (event) => {
+  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '');
+  if (event.key === '/' && !isTyping && session) { event.preventDefault(); query.focus(); }
+});
+window.addEventListener('hashchange', route);
+setInterval(() => keepTimes(main), 15000);
+// A view whose controller was away is read again, whatever else happens.
+setInterval(() => { if (troubles.has('call')) view?.ask(); }, 5000);
+
+applyTheme();
+if (location.hash.startsWith('#/login/')) route();
+else {
+  try {
+    session = await get('session');
+    await start();
+  } catch (error) {
+    showError(error);
+  }
+}
