@@ -4,10 +4,10 @@
 # one before it failed. FUZZ_SECONDS (default 60) is what each fuzz target gets.
 verb_nightly() {
   local part failed=() parts=("$@")
-  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash gpu_abi)
+  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash gpu_abi web)
   verb_deps fuzz
   for part in "${parts[@]}"; do
-    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash gpu_abi"
+    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash gpu_abi web"
   done
   for part in "${parts[@]}"; do
     say "nightly: $part"
@@ -53,4 +53,12 @@ _nightly_gpu_abi() {
   ((status == 77)) && return 0
   ((status == 0)) || return "$status"
   tools/check_gpu_abi.py --mutate all
+}
+
+# The web page in a real browser, whose packages nothing else needs.
+_nightly_web() {
+  verb_deps web
+  cmake --preset release
+  cmake --build --preset release --target web_cluster
+  tests/web/page_test.py --shots build/web-shots
 }

@@ -1,0 +1,385 @@
+#!/usr/bin/python3
+"""The web page in a headless Chromium, on a whole controller with simulated agents.
+
+Usage: page_test.py [--build FOLDER] [--shots FOLDER] [TEST…]. --shots keeps screenshots of the views
+in light and dark, on a phone, and with thousands of nodes. Needs chromium and chromium-driver.
+"""
+import argparse
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import ssl
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from browser import Browser  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NODES = 9
+MANY_NODES = 3000
+FIRST_VIEW_S = 1.0
+FIRST_VIEW_BYTES = 300_000
+EVENT_S = 1.0
+STEPS = 600  # of the run that is watched
+
+
+class Cluster:
+    """musterd with simulated agents. Use it with `with`."""
+
+    def __init__(self, build, nodes):
+        self.muster_program = build / "bin/muster"
+        self.process = subprocess.Popen(
+            [build / "tests/web_cluster", build / "bin/musterd", self.muster_program, ROOT,
+             str(nodes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("ready "):
+            raise SystemExit("web_cluster did not start")
+        self.folder = pathlib.Path(line.split()[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def command(self, *arguments):
+        return [self.muster_program, "--config", self.folder / "etc/admin", *arguments]
+
+    def muster(self, *arguments):
+        return subprocess.run(self.command(*arguments), check=True, capture_output=True,
+                              text=True).stdout
+
+    def link(self):
+        return self.muster("web", "login").strip()
+
+    def log_in(self, browser):
+        browser.open(self.link())
+        browser.await_text("nodes connected")
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def quiet(browser):
+    errors = browser.errors()
+    check(not errors, f"the console says: {errors}")
+
+
+def test_login(cluster):
+    """A link works once; a session is a cookie that scripts cannot read; logout ends it."""
+    with Browser() as browser:
+        link = cluster.link()
+        browser.open(link)
+        browser.await_text(f"{NODES - 1} of {NODES} nodes connected")
+        check("login" not in browser.run("return location.href"), "the link stays in the address bar")
+        check(browser.run("return document.cookie") == "", "a script can read the cookie")
+        browser.run("location.reload()")
+        browser.await_text("nodes connected")
+        quiet(browser)
+        browser.click("#logout")
+        browser.await_text("You are logged out")
+        browser.open(link)
+        browser.await_text("was used or has expired")
+        browser.errors()  # the refusal of the link
+
+
+def test_grid(cluster):
+    """Every node is on the grid; search and legend narrow it; a click opens the node."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        for text in ("In service", "Quarantined", "Unreachable", "Drained", "Needs attention"):
+            check(text in browser.text(), f"the overview does not say {text!r}")
+        browser.click('.legend button[data-key="quarantined"]')
+        browser.await_text("1 shown for is:quarantined")
+        browser.run("location.hash = '#/?q=' + encodeURIComponent('c[00001-00003]')")
+        browser.await_text("3 shown for")
+        browser.run("location.hash = '#/'")
+        browser.run("""
+          const canvas = document.querySelector('.grid canvas'), box = canvas.getBoundingClientRect();
+          for (let y = 4; y < box.height; y += 6) for (let x = 4; x < box.width; x += 6) {
+            const at = {clientX: box.left + x, clientY: box.top + y, bubbles: true};
+            canvas.dispatchEvent(new MouseEvent('mousemove', at));
+            if (canvas.classList.contains('over')) return canvas.dispatchEvent(new MouseEvent('click', at));
+          }""")
+        browser.await_true(lambda: browser.run("return location.hash").startswith("#/node/"),
+                           "a click on a cell opens no node")
+        quiet(browser)
+
+
+def test_node(cluster):
+    """A node's page shows what is known, and hostile texts as texts."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        held = json.loads(cluster.muster("-o", "json", "node", "list"))["nodes"]
+        name = next(node["name"] for node in held if node["holds"])
+        browser.run("location.hash = '#/node/' + arguments[0]", name)
+        browser.await_text("Held by admin:root: <b>bad fan</b>")
+        browser.await_text("compute")
+        check(browser.run("return document.querySelectorAll('main b b, main img').length") == 0,
+              "a text became markup")
+        browser.run("location.hash = '#/node/nobody'")
+        browser.await_text("no node 'nobody'")
+        browser.errors()  # the 404
+        browser.run("location.hash = '#/nothing'")
+        browser.await_text("There is no such page")
+
+
+@contextlib.contextmanager
+def long_run(cluster):
+    """A run of many steps that is started in the background."""
+    with tempfile.TemporaryDirectory() as site:
+        playbooks = pathlib.Path(site, "playbooks")
+        role = playbooks / "roles/busy/tasks"
+        role.mkdir(parents=True)
+        (playbooks / "long.yaml").write_text(
+            "- play: many steps\n  hosts: compute\n  roles: [busy]\n")
+        (role / "main.yaml").write_text("".join(
+            f"- name: step {i}\n  file: {{path: /tmp/{i}, content: x}}\n" for i in range(STEPS)))
+        process = subprocess.Popen(cluster.command("apply", playbooks / "long.yaml", "--yes"),
+                                   cwd=site, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            yield process
+        finally:
+            process.communicate()
+
+
+def test_live_run(cluster):
+    """A run appears, changes and ends on the page without a reload."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        browser.await_text("Nothing is running")
+        browser.run("window.isSamePage = true")
+        with long_run(cluster) as process:
+            try:
+                browser.await_text("playbooks/long.yaml", seconds=30)
+            except AssertionError:
+                raise AssertionError(f"no run: {process.communicate()[0][-800:]}") from None
+            browser.run("[...document.querySelectorAll('main a')]"
+                        ".find((a) => a.textContent.includes('long.yaml')).click()")
+            browser.await_text("Progress")
+            seen = set()
+            end = time.monotonic() + 60
+            while time.monotonic() < end and "succeeded" not in browser.text(".head"):
+                seen.add(browser.text("tbody"))
+                time.sleep(0.1)
+            check(len(seen) > 2, f"the run's page changed {len(seen) - 1} times")
+        browser.await_text("succeeded", ".head")
+        check(str(STEPS) in browser.text("tbody"), "the run's page does not count all steps")
+        check(browser.run("return window.isSamePage"), "the page was loaded again")
+        quiet(browser)
+
+
+def test_changes_arrive(cluster):
+    """A drain shows on the open page within a second."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        name = json.loads(cluster.muster("-o", "json", "node", "list"))["nodes"][1]["name"]
+        browser.run("location.hash = '#/node/' + arguments[0]", name)
+        browser.await_text("Life cycle")
+        subprocess.run(cluster.command("node", "drain", name, "--reason", "page test"),
+                       capture_output=True)
+        began = time.monotonic()
+        browser.await_text("page test", seconds=10)
+        took = time.monotonic() - began
+        print(f"   a drain was on the page {took:.2f} s after the command")
+        check(took <= EVENT_S, f"a drain took {took:.2f} s to the page")
+        subprocess.run(cluster.command("node", "resume", name), capture_output=True)
+
+
+def test_dark(cluster):
+    """The system's choice counts until somebody chooses here, which a reload keeps."""
+    with Browser(dark=True) as browser:
+        cluster.log_in(browser)
+        is_dark = "return document.documentElement.classList.contains('dark')"
+        check(browser.run(is_dark), "not dark though the system is")
+        browser.prefer("light")
+        browser.await_true(lambda: not browser.run(is_dark), "dark though the system is not any more")
+        browser.click("#theme")
+        browser.run("location.reload()")
+        browser.await_text("nodes connected")
+        check(browser.run(is_dark), "the choice does not outlive a reload")
+        quiet(browser)
+
+
+def test_keyboard(cluster):
+    """Everything is reached without a mouse, and what has the focus can be seen."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        focused = ("const e = document.activeElement; "
+                   "return [e.id || e.className || e.tagName, getComputedStyle(e).outlineStyle]")
+        seen = []
+        for _ in range(20):
+            browser.press("Tab")
+            what, outline = browser.run(focused)
+            seen.append(what)
+            check(outline != "none" or what in ("query", "BODY"), f"no focus to be seen on {what}")
+        for what in ("skip", "query", "theme", "logout", "CANVAS"):
+            check(what in seen, f"Tab does not reach {what}: {seen}")
+        browser.run("document.querySelector('.grid canvas').focus()")
+        browser.press("Right", "Right", "Down", "Left", "Home")
+        check(browser.text("[aria-live]") != "", "the grid says nothing to a screen reader")
+        browser.press("Enter")
+        browser.await_true(lambda: browser.run("return location.hash").startswith("#/node/"),
+                           "Enter opens no node")
+        browser.press("/")
+        check(browser.run("return document.activeElement.id") == "query", "/ does not search")
+        browser.press(*"c00002", "Enter")
+        browser.await_text("1 shown for c00002")
+        browser.press("Enter")
+        browser.await_text("Life cycle")
+        quiet(browser)
+
+
+def test_labels(cluster):
+    """Everything that can be used has a name, and texts have enough contrast."""
+    script = """
+      const name = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.title;
+      const bare = [...document.querySelectorAll('a, button, input, canvas[tabindex]')]
+        .filter((e) => e.offsetParent && !name(e)).map((e) => e.outerHTML);
+      const channel = (v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+      const light = (rgb) => { const [r, g, b] = rgb.match(/[\\d.]+/g).map(Number);
+        return .2126 * channel(r) + .7152 * channel(g) + .0722 * channel(b); };
+      const ground = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+        if (!/, 0\\)$|transparent/.test(c)) return c; } return 'rgb(255, 255, 255)'; };
+      const faint = [];
+      for (const e of document.querySelectorAll('body *')) {
+        if (!e.offsetParent || ![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+        const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+        const contrast = (a + .05) / (b + .05);
+        if (contrast < 4.5) faint.push(`${e.textContent.trim().slice(0, 30)}: ${contrast.toFixed(2)}`);
+      }
+      return {bare, faint};"""
+    for dark in (False, True):
+        with Browser(dark=dark) as browser:
+            cluster.log_in(browser)
+            for route in ("#/", "#/node/c00001", "#/runs", "#/rollouts", "#/validations", "#/audit"):
+                browser.run("location.hash = arguments[0]", route)
+                time.sleep(0.5)
+                found = browser.run(script)
+                check(not found["bare"], f"{route}: without a name: {found['bare']}")
+                check(not found["faint"], f"{route}, dark={dark}: too little contrast: {found['faint']}")
+                check(browser.run("return document.querySelectorAll('h1').length") == 1,
+                      f"{route}: not one heading")
+            quiet(browser)
+
+
+def test_phone(cluster):
+    """Nothing is wider than a phone."""
+    with Browser(width=390, height=844) as browser:
+        cluster.log_in(browser)
+        for route in ("#/", "#/node/c00001", "#/runs", "#/audit"):
+            browser.run("location.hash = arguments[0]", route)
+            time.sleep(0.5)
+            width = browser.run("return document.documentElement.scrollWidth")
+            check(width <= 390, f"{route} is {width} pixels wide")
+
+
+def test_reconnects(cluster):
+    """A controller that goes away is a banner, and everything is right when it is back."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        # As the network would: the browser itself is cut off.
+        browser.emulate("Network.enable")
+        browser.emulate("Network.emulateNetworkConditions", offline=True, latency=0,
+                        downloadThroughput=-1, uploadThroughput=-1)
+        browser.run("location.hash = '#/runs'")
+        browser.await_text("Connection lost", "#banner")
+        browser.emulate("Network.emulateNetworkConditions", offline=False, latency=0,
+                        downloadThroughput=-1, uploadThroughput=-1)
+        browser.await_true(lambda: browser.run("return document.getElementById('banner').hidden"),
+                           "the banner stays", seconds=30)
+        browser.await_text("Playbook")
+
+
+def fetch(url, cookie, path):
+    """Bytes on the wire of a compressed answer."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    request = urllib.request.Request(url + path, headers={
+        "Cookie": f"__Host-muster={cookie}", "Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, context=context) as response:
+        return len(response.read())
+
+
+def test_many_nodes(build, shots):
+    """Thousands of nodes: the first view is quick and small."""
+    with Cluster(build, MANY_NODES) as cluster, Browser(width=1400, height=900) as browser:
+        cluster.log_in(browser)
+        cookie = next(each["value"] for each in browser.call("GET", "/cookie"))
+        url = browser.run("return location.origin")
+        files = browser.run("return performance.getEntriesByType('resource')"
+                            ".map((e) => new URL(e.name).pathname)")
+        size = sum(fetch(url, cookie, path) for path in {*files, "/"}
+                   if not path.startswith(("/api/events", "/api/login")))
+        browser.run("location.reload()")
+        began = time.monotonic()
+        browser.await_text(f"of {MANY_NODES} nodes connected")
+        took = time.monotonic() - began
+        print(f"   {MANY_NODES} nodes: first view in {took:.2f} s, {size} bytes")
+        check(size <= FIRST_VIEW_BYTES, f"the first view takes {size} bytes")
+        check(took <= FIRST_VIEW_S, f"the first view takes {took:.2f} s")
+        if shots:
+            browser.screenshot(shots / "many-light.png")
+            browser.prefer("dark")
+            time.sleep(0.3)
+            browser.screenshot(shots / "many-dark.png")
+        quiet(browser)
+
+
+def keep_shots(cluster, shots):
+    views = {"overview": "#/", "node": "#/node/c00001", "runs": "#/runs", "audit": "#/audit"}
+    for size, width, height in (("wide", 1280, 800), ("phone", 390, 844)):
+        for dark in (False, True):
+            with Browser(width=width, height=height, dark=dark) as browser:
+                cluster.log_in(browser)
+                for name, route in views.items():
+                    browser.run("location.hash = arguments[0]", route)
+                    time.sleep(0.7)
+                    browser.screenshot(shots / f"{name}-{size}-{'dark' if dark else 'light'}.png")
+
+
+TESTS = [test_login, test_grid, test_node, test_live_run, test_changes_arrive, test_dark,
+         test_keyboard, test_labels, test_phone, test_reconnects]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--shots", type=pathlib.Path)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.shots:
+        arguments.shots.mkdir(parents=True, exist_ok=True)
+    failed = []
+
+    def attempt(name, act):
+        if arguments.tests and name not in arguments.tests:
+            return
+        began = time.monotonic()
+        try:
+            act()
+            print(f"ok {name} ({time.monotonic() - began:.1f} s)", flush=True)
+        except AssertionError as error:
+            failed.append(name)
+            print(f"FAILED {name}: {error}", flush=True)
+
+    with Cluster(arguments.build, NODES) as cluster:
+        for test in TESTS:
+            attempt(test.__name__, lambda: test(cluster))
+        if arguments.shots:
+            keep_shots(cluster, arguments.shots)
+    attempt("test_many_nodes", lambda: test_many_nodes(arguments.build, arguments.shots))
+    print(f"{len(failed)} failed: {', '.join(failed)}" if failed else "all passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
