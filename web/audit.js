@@ -10,7 +10,7 @@ export function auditView() {
   function show() {
     put(list, events.length ? table(
       [{title: '#', number: true}, {title: 'When'}, {title: 'Who'}, {title: 'From'}, {title: 'Action'}, {title: 'What'}, {title: 'Detail'}],
-      events.map((event) => [String(event.sequence), when(event.time), event.actor, event.peer, event.action, event.subject, event.detail]),
+      events.map((event) => [String(event.sequence), when(event.time), event.actor, event.peer.replace(/^ipv[46]:/, ''), event.action, event.subject, event.detail]),
       'Audit log, newest first') : empty('The log is empty.'));
     more.hidden = !events.length || events.at(-1).sequence <= 1;
   }

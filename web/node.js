@@ -1,5 +1,5 @@
 // One node: what it is, what it does, what is wrong with it.
-import {ApiError, get} from './api.js';
+import {get} from './api.js';
 import {card, empty, facts, h, link, linked, put, table, when} from './dom.js';
 import {badge, statusBadge, statusOf, wordBadge} from './words.js';
 
@@ -15,7 +15,7 @@ function troubles(node) {
 
 function lifeCard(node) {
   return card('Life', facts([
-    ['Slurm', linked(node.service)],
+    ['Slurm', node.service ? linked(node.service) : null],
     ['Life cycle', node.state.replaceAll('_', ' ')],
     [node.connected ? 'Connected' : 'Last seen', node.connected ? `from ${node.peer}` : when(node.last_seen_at)],
     ['Last run', node.last_run_id ? h('span.row', null, link(`#/run/${node.last_run_id}`, node.last_run_id), wordBadge(node.last_run_result)) : null],
@@ -77,27 +77,23 @@ function validationCard(name, validations) {
     }), 'Validations of the node') : empty('It was not validated yet.'));
 }
 
-// A node that never reported has no facts: the reason is shown in their place.
-async function factsOf(name) {
-  try {
-    return (await get('node/facts', {name})).facts;
-  } catch (error) {
-    if (error instanceof ApiError && [404, 409].includes(error.status)) return {missing: error.message};
-    throw error;
-  }
+// A node that never reported has no summary and no facts.
+async function factsOf(node) {
+  return node.summary ? (await get('node/facts', {name: node.name})).facts : null;
 }
 
 export function nodeView(name) {
   const element = h('div');
   async function refresh() {
-    const [{node}, of, {validations}] = await Promise.all([get('node', {name}), factsOf(name), get('validations', {node: name})]);
+    const [{node}, {validations}] = await Promise.all([get('node', {name}), get('validations', {node: name})]);
+    const of = await factsOf(node);
     const status = statusOf({state: node.state, service: node.service, connected: node.connected, held: node.holds.length > 0});
     put(element,
       h('div.head', null, h('h1', null, node.name), statusBadge(status), h('span.quiet', null, node.summary)),
       troubles(node),
       h('div.halves', null,
         h('div', null, lifeCard(node), validationCard(name, validations)),
-        of.missing ? card('Machine', empty(of.missing)) : h('div', null, machineCard(of), gpuCard(of), networkCard(of), diskCard(of))));
+        of === null ? card('Machine', empty('It has not reported yet what it is.')) : h('div', null, machineCard(of), gpuCard(of), networkCard(of), diskCard(of))));
   }
   return {title: name, section: 'overview', element, refresh, on: ['overview']};
 }

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ namespace {
 // GnuTLS' words for TLS 1.3 alone.
 constexpr char kTlsVersions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
 constexpr size_t kStreamBlockBytes = 4096;
+constexpr unsigned kSilentMilliseconds = 30'000;
 
 // libmicrohttpd tells its reader of streams nothing but the pointer that it was given.
 struct StreamState {
@@ -104,6 +106,16 @@ struct Arriving {
 void Forget(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
   delete static_cast<Arriving*>(*state);
   *state = nullptr;
+}
+
+// A machine that has gone without a word acknowledges nothing, and its connection ends.
+void WatchPeer(void*, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode code) {
+  if (code != MHD_CONNECTION_NOTIFY_STARTED) return;
+  const MHD_ConnectionInfo* const info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  if (info != nullptr)
+    setsockopt(info->connect_fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilentMilliseconds,
+               sizeof(kSilentMilliseconds));
 }
 
 // 0: it is answered; otherwise the status of the refusal.
@@ -205,12 +217,13 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& opt
   tls.push_back({MHD_OPTION_END, 0, nullptr});
   errno = 0;
   // A pool of one thread is no pool.
-  server->daemon_ = MHD_start_daemon(
-      flags, 0, nullptr, nullptr, &Handle, server.get(), MHD_OPTION_SOCK_ADDR,
-      reinterpret_cast<sockaddr*>(&address.storage), MHD_OPTION_CONNECTION_LIMIT,
-      options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options.idle_seconds,
-      MHD_OPTION_THREAD_POOL_SIZE, options.threads > 1 ? options.threads : 0U,
-      MHD_OPTION_NOTIFY_COMPLETED, &Forget, nullptr, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
+  server->daemon_ =
+      MHD_start_daemon(flags, 0, nullptr, nullptr, &Handle, server.get(), MHD_OPTION_SOCK_ADDR,
+                       reinterpret_cast<sockaddr*>(&address.storage), MHD_OPTION_CONNECTION_LIMIT,
+                       options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options.idle_seconds,
+                       MHD_OPTION_THREAD_POOL_SIZE, options.threads > 1 ? options.threads : 0U,
+                       MHD_OPTION_NOTIFY_COMPLETED, &Forget, nullptr, MHD_OPTION_NOTIFY_CONNECTION,
+                       &WatchPeer, nullptr, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
   if (server->daemon_ != nullptr) return server;
   if (has_tls && errno == 0) {
     return absl::FailedPreconditionError(

@@ -30,7 +30,7 @@ namespace {
 constexpr absl::string_view kGreeting = "retry: 2000\n\n";
 constexpr absl::string_view kAliveLine = ": alive\n\n";
 // Events that are looked at for one piece.
-constexpr int kEventsAtOnce = 2000;
+constexpr int kEventsAtOnce = 500;
 
 constexpr absl::string_view kWatchStatus = "/muster.v1.NodeService/GetStatus";
 

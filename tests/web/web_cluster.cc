@@ -30,7 +30,7 @@ constexpr size_t kRacksAtSwitch = 8;
 // Of so many nodes, one is quarantined, one is held by a person, and one has a machine that is off.
 constexpr size_t kQuarantinedOf = 47;
 constexpr size_t kHeldOf = 61;
-constexpr size_t kOffOf = 83;
+constexpr size_t kOffOf = 84;
 
 bool IsOneOf(size_t i, size_t of, size_t count) {
   // A small cluster has one of each, too.

@@ -47,6 +47,7 @@ verb_demo() {  # [--suite bookworm|trixie]
 The cluster is up. Next:
   ./dev lab muster status         ask the controller (muster --help for more)
   ./dev lab muster node list      the machines and what they are made of
+  ./dev lab muster web login      a link into the web page
   ./dev lab exec login1           a shell on the login node
   ./dev lab help                  cut a link, reboot a node
   ./dev lab down                  take it down

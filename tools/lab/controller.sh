@@ -22,7 +22,8 @@ controller_install() {  # GATE: on or off, see slurm_gate in controller.yaml
     node_exec login1 env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 \
       "${names[@]/#//var/tmp/muster-packages/}" &&
     node_exec login1 muster init --cluster "$LAB_NAME" --controller login1:7443 --directory /etc/muster &&
-    node_exec login1 sed -i "s/^slurm_gate: .*/slurm_gate: \"$gate\"/" /etc/muster/controller.yaml &&
+    node_exec login1 sed -i -e "s/^slurm_gate: .*/slurm_gate: \"$gate\"/" \
+      -e "s/^web_listen: .*/web_listen: 0.0.0.0:7482/" /etc/muster/controller.yaml &&
     node_exec login1 systemctl enable --quiet --now musterd
   } >"$LAB_DIR/controller.log" 2>&1; then
     tail -n 15 "$LAB_DIR/controller.log" >&2

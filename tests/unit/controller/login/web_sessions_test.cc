@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/base/status.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
@@ -53,7 +54,8 @@ TEST_F(WebSessionsTest, ALinkLastsMinutes) {
 }
 
 TEST_F(WebSessionsTest, NothingIsASession) {
-  for (const std::string secret : {"", "x", std::string(64, '0'), std::string(100'000, 'f')}) {
+  for (const std::string& secret :
+       {std::string(), std::string("x"), std::string(64, '0'), std::string(100'000, 'f')}) {
     EXPECT_FALSE(sessions_.Find(secret).ok());
     EXPECT_FALSE(sessions_.Redeem(secret).ok());
   }
