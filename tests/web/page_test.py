@@ -6,14 +6,15 @@ in light and dark, on a phone, and with thousands of nodes. Needs chromium and c
 """
 import argparse
 import contextlib
+import datetime
 import json
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-import ssl
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from browser import Browser  # noqa: E402
@@ -24,7 +25,7 @@ MANY_NODES = 3000
 FIRST_VIEW_S = 1.0
 FIRST_VIEW_BYTES = 300_000
 EVENT_S = 1.0
-STEPS = 600  # of the run that is watched
+STEPS = 3000  # of the run that is watched
 
 
 class Cluster:
@@ -142,7 +143,8 @@ def long_run(cluster):
             "- play: many steps\n  hosts: compute\n  roles: [busy]\n")
         (role / "main.yaml").write_text("".join(
             f"- name: step {i}\n  file: {{path: /tmp/{i}, content: x}}\n" for i in range(STEPS)))
-        process = subprocess.Popen(cluster.command("apply", playbooks / "long.yaml", "--yes"),
+        process = subprocess.Popen(cluster.command("apply", playbooks / "long.yaml", "--yes",
+                                                   "--limit", "c[00001-00003]"),
                                    cwd=site, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             yield process
@@ -183,14 +185,18 @@ def test_changes_arrive(cluster):
         name = json.loads(cluster.muster("-o", "json", "node", "list"))["nodes"][1]["name"]
         browser.run("location.hash = '#/node/' + arguments[0]", name)
         browser.await_text("Life cycle")
-        subprocess.run(cluster.command("node", "drain", name, "--reason", "page test"),
-                       capture_output=True)
-        began = time.monotonic()
+        # Without waiting for the command, which waits for Slurm.
+        drain = subprocess.Popen(cluster.command("node", "drain", name, "--reason", "page test"),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         browser.await_text("page test", seconds=10)
-        took = time.monotonic() - began
-        print(f"   a drain was on the page {took:.2f} s after the command")
+        shown_at = datetime.datetime.now(datetime.timezone.utc)
+        drain.kill()
+        drain.wait()
+        events = json.loads(cluster.muster("-o", "json", "audit", "list"))["events"]
+        drained = next(event["time"] for event in events if event["subject"] == name)
+        took = (shown_at - datetime.datetime.fromisoformat(drained.replace("Z", "+00:00"))).total_seconds()
+        print(f"   a drain was on the page {took:.2f} s after it was stored")
         check(took <= EVENT_S, f"a drain took {took:.2f} s to the page")
-        subprocess.run(cluster.command("node", "resume", name), capture_output=True)
 
 
 def test_dark(cluster):
