@@ -17,7 +17,7 @@ function lifeCard(node) {
   return card('Life', facts([
     ['Slurm', node.service ? linked(node.service) : null],
     ['Life cycle', node.state.replaceAll('_', ' ')],
-    [node.connected ? 'Connected' : 'Last seen', node.connected ? `from ${node.peer}` : when(node.last_seen_at)],
+    [node.connected ? 'Connected' : 'Last seen', node.connected ? `from ${node.peer.replace(/^ipv[46]:/, '')}` : when(node.last_seen_at)],
     ['Last run', node.last_run_id ? h('span.row', null, link(`#/run/${node.last_run_id}`, node.last_run_id), wordBadge(node.last_run_result)) : null],
     ['Role', node.role],
     ['Rack', node.rack],

@@ -25,7 +25,7 @@ MANY_NODES = 3000
 FIRST_VIEW_S = 1.0
 FIRST_VIEW_BYTES = 300_000
 EVENT_S = 1.0
-STEPS = 3000  # of the run that is watched
+PLAYS, STEPS = 40, 75  # of the run that is watched
 
 
 class Cluster:
@@ -140,7 +140,7 @@ def long_run(cluster):
         role = playbooks / "roles/busy/tasks"
         role.mkdir(parents=True)
         (playbooks / "long.yaml").write_text(
-            "- play: many steps\n  hosts: compute\n  roles: [busy]\n")
+            "".join(f"- play: number {i}\n  hosts: compute\n  roles: [busy]\n" for i in range(PLAYS)))
         (role / "main.yaml").write_text("".join(
             f"- name: step {i}\n  file: {{path: /tmp/{i}, content: x}}\n" for i in range(STEPS)))
         process = subprocess.Popen(cluster.command("apply", playbooks / "long.yaml", "--yes",
@@ -166,14 +166,16 @@ def test_live_run(cluster):
             browser.run("[...document.querySelectorAll('main a')]"
                         ".find((a) => a.textContent.includes('long.yaml')).click()")
             browser.await_text("Progress")
-            seen = set()
+            seen, plays = set(), set()
             end = time.monotonic() + 60
             while time.monotonic() < end and "succeeded" not in browser.text(".head"):
                 seen.add(browser.text("tbody"))
+                plays.add(browser.text("dd"))
                 time.sleep(0.1)
-            check(len(seen) > 2, f"the run's page changed {len(seen) - 1} times")
+            print(f"   the run's page showed {len(plays)} plays and {len(seen)} states of its nodes")
+            check(len(seen) > 4 and len(plays) > 2, "the run's page did not follow the run")
         browser.await_text("succeeded", ".head")
-        check(str(STEPS) in browser.text("tbody"), "the run's page does not count all steps")
+        check(str(PLAYS * STEPS) in browser.text("tbody"), "the run's page does not count all steps")
         check(browser.run("return window.isSamePage"), "the page was loaded again")
         quiet(browser)
 
