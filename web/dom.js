@@ -14,10 +14,13 @@ export function h(selector, attributes, ...children) {
   return element;
 }
 
-// Replaces what is in `element`.
+// Replaces what is in `element`; whoever is there with the keyboard stays at the same link or button.
 export function put(element, ...children) {
+  const focused = element.contains(document.activeElement) ? markOf(document.activeElement) : null;
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  if (focused) [...element.querySelectorAll('a, button')].find((each) => markOf(each) === focused)?.focus({preventScroll: true});
 }
+function markOf(element) { return element.dataset.key ?? element.getAttribute('href') ?? element.textContent; }
 
 export function card(title, ...children) {
   return h('section.card', null, title ? h('h2', null, title) : null, ...children);

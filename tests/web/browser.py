@@ -5,6 +5,7 @@ import pathlib
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -83,7 +84,13 @@ class Browser:
                          {"using": "css selector", "value": selector})[ELEMENT]
 
     def click(self, selector):
-        self.call("POST", f"/element/{self.find(selector)}/click")
+        """Finds it anew if the page has replaced it meanwhile."""
+        for is_last in (False, False, True):
+            try:
+                return self.call("POST", f"/element/{self.find(selector)}/click")
+            except urllib.error.HTTPError:
+                if is_last:
+                    raise
 
     def press(self, *keys):
         """Keys by name, or characters, to whatever has the focus."""

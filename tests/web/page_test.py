@@ -187,11 +187,15 @@ def test_changes_arrive(cluster):
         name = json.loads(cluster.muster("-o", "json", "node", "list"))["nodes"][1]["name"]
         browser.run("location.hash = '#/node/' + arguments[0]", name)
         browser.await_text("Life cycle")
+        held = browser.run("""const a = document.querySelector('main a'); a?.focus();
+                              return a?.getAttribute('href')""")
         # Without waiting for the command, which waits for Slurm.
         drain = subprocess.Popen(cluster.command("node", "drain", name, "--reason", "page test"),
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         browser.await_text("page test", seconds=10)
         shown_at = datetime.datetime.now(datetime.timezone.utc)
+        check(browser.run("return document.activeElement.getAttribute('href')") == held,
+              "the page takes the focus away when it changes")
         drain.kill()
         drain.wait()
         events = json.loads(cluster.muster("-o", "json", "audit", "list"))["events"]
