@@ -11,6 +11,10 @@ constexpr size_t kValueBytes = 4200;
 constexpr size_t kMessageBytes = 8300;
 constexpr size_t kIdBytes = 256;
 constexpr size_t kLineBytes = 1100;
+// The controller keeps the last report of each node in memory: 256 conditions take 120 kB.
+constexpr size_t kConditionBytes = 64;
+constexpr size_t kObjectBytes = 128;
+constexpr size_t kEvidenceBytes = 256;
 
 constexpr FieldRule kNodeRules[] = {
     Text("Hello.agent_version", Letters::kWord, 128),
@@ -110,6 +114,13 @@ constexpr FieldRule kNodeRules[] = {
     Text("SlurmJobInfo.id", Letters::kLine, 128),
     Text("SlurmJobInfo.user", Letters::kLine, 256),
     Text("SlurmJobInfo.name", Letters::kLine, 256),
+
+    // An agent watches some sixty conditions, and the worst of nodes has a hundred bad ones.
+    List(256, Any("HealthReport.conditions")),
+    List(256, Text("HealthReport.watched", Letters::kId, kConditionBytes)),
+    Required(Text("Condition.name", Letters::kId, kConditionBytes)),
+    Text("Condition.object", Letters::kLine, kObjectBytes),
+    Text("Condition.evidence", Letters::kLine, kEvidenceBytes),
 
     Text("CommandResult.command_id", Letters::kId, kIdBytes),
     Number("CommandEnd.exit_status", 0, 255),

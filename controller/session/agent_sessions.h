@@ -14,6 +14,7 @@ class CheckUpdate;
 class CommandResult;
 class ControllerMessage;
 class FactsReport;
+class HealthReport;
 class Hello;
 class PlanReceipt;
 class RebootRequest;
@@ -47,6 +48,8 @@ class AgentSessionListener {
   virtual void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) {}
   // The answer to a StartCommand that was sent to the node in this session.
   virtual void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) {}
+  // The node's conditions, all of them; they follow the rules of common/wire.
+  virtual void OnHealth(absl::string_view node_uuid, const v1::HealthReport& report) {}
   // The node broke the protocol or sent more than its share, and is cut off.
   virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };

@@ -53,6 +53,10 @@ void ListenerFanout::OnCommandResult(absl::string_view node_uuid, const v1::Comm
   for (AgentSessionListener* listener : listeners_) listener->OnCommandResult(node_uuid, result);
 }
 
+void ListenerFanout::OnHealth(absl::string_view node_uuid, const v1::HealthReport& report) {
+  for (AgentSessionListener* listener : listeners_) listener->OnHealth(node_uuid, report);
+}
+
 void ListenerFanout::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
   for (AgentSessionListener* listener : listeners_) listener->OnMisbehaved(node_uuid, why);
 }

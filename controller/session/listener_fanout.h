@@ -27,6 +27,7 @@ class ListenerFanout final : public AgentSessionListener {
   void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
   void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) override;
   void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) override;
+  void OnHealth(absl::string_view node_uuid, const v1::HealthReport& report) override;
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 
  private:

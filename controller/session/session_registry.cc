@@ -66,10 +66,11 @@ void SessionRegistry::Sweep() {
       begun_since_ = now;
     }
     const absl::Duration silence = MaxSilence(fleet_size_);
+    silence_.OnSweep(now);
     for (const auto& [key, session] : all_) {
-      if (!session->has_greeted() && session->connected_at() + kHelloTimeout < now) {
+      if (!session->has_greeted() && silence_.Since(session->connected_at()) + kHelloTimeout < now) {
         dead.emplace_back(session, absl::DeadlineExceededError("no Hello came"));
-      } else if (session->last_seen_at() + silence < now) {
+      } else if (silence_.Since(session->last_seen_at()) + silence < now) {
         dead.emplace_back(session, absl::DeadlineExceededError(absl::StrCat(
                                        kMissedHeartbeats, " heartbeats in a row are missing")));
       } else if (const absl::Status refilled = session->Refill(now); !refilled.ok()) {
@@ -275,9 +276,10 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnSlurmAnswer(uuid, message.slurm_answer());
     case v1::AgentMessage::kCommandResult:
       return listener_.OnCommandResult(uuid, message.command_result());
+    case v1::AgentMessage::kHealth:
+      return listener_.OnHealth(uuid, message.health());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
-    case v1::AgentMessage::kHealth:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message, which we do not know
       return;
   }

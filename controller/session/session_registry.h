@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/session/boot_history.h"
+#include "controller/session/silence.h"
 
 namespace muster {
 class Clock;
@@ -126,6 +127,7 @@ class SessionRegistry final : public AgentSessions {
       ABSL_GUARDED_BY(mutex_);
   absl::node_hash_map<std::string, NodeEntry> nodes_ ABSL_GUARDED_BY(mutex_);  // by uuid
   size_t connected_ ABSL_GUARDED_BY(mutex_) = 0;  // nodes with a session
+  Silence silence_ ABSL_GUARDED_BY(mutex_);
   absl::Time begun_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // The most nodes there have been: in the store at the start, connected since. Never falls,
   // because a session keeps to the interval of heartbeats that its Welcome told it.
