@@ -39,6 +39,12 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.HardwareService/LearnHardware", Audience::kOperators, "hardware learn"},
     {"/muster.v1.HardwareService/ReadHardware", Audience::kViewers, "hardware show"},
 
+    {"/muster.v1.HealthService/CreateSilence", Audience::kOperators, "silence add"},
+    {"/muster.v1.HealthService/DeleteSilence", Audience::kOperators, "silence remove"},
+    {"/muster.v1.HealthService/ListConditionHistory", Audience::kViewers, "health history"},
+    {"/muster.v1.HealthService/ListHealth", Audience::kViewers, "health"},
+    {"/muster.v1.HealthService/ListSilences", Audience::kViewers, "silence list"},
+
     {"/muster.v1.InventoryService/ApplyInventory", Audience::kAdmins, "inventory apply"},
     {"/muster.v1.InventoryService/CheckInventory", Audience::kOperators, "inventory check"},
     {"/muster.v1.InventoryService/DiffInventory", Audience::kOperators, "inventory diff"},
