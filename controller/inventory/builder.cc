@@ -87,7 +87,7 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
   if (document.root().IsNull()) return;
   yaml::MapReader reader(document, document.root(), "inventory");
   for (const char* key : {"cluster", "domain", "racks", "groups", "nodes", "partitions", "updates",
-                          "notifications", "vars"}) {
+                          "notifications", "health", "vars"}) {
     reader.Allow(key);
   }
   errors_.Add(reader.Finish());
@@ -108,7 +108,8 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
                               {"groups", &InventoryBuilder::ReadGroup},
                               {"partitions", &InventoryBuilder::ReadPartition},
                               {"updates", &InventoryBuilder::ReadUpdate},
-                              {"notifications", &InventoryBuilder::ReadChannel}};
+                              {"notifications", &InventoryBuilder::ReadChannel},
+                              {"health", &InventoryBuilder::ReadHealth}};
   for (const Section& section : sections) {
     const yaml::Node* node = document.root().Find(section.key);
     if (node == nullptr || node->IsNull()) continue;

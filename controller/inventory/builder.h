@@ -15,6 +15,7 @@
 #include "common/yaml/document.h"
 #include "common/yaml/map_reader.h"
 #include "controller/inventory/errors.h"
+#include "controller/inventory/health_reader.h"
 #include "controller/inventory/inventory.h"
 #include "controller/inventory/notification_channel.h"
 #include "controller/inventory/update_policy.h"
@@ -73,6 +74,9 @@ class InventoryBuilder {
                   Rack* rack);
   void ReadGroup(const yaml::Document& document, const yaml::Entry& entry);
   void ReadPartition(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadHealth(const yaml::Document& document, const yaml::Entry& entry) {
+    health_.Read(document, entry);
+  }
   void ReadUpdate(const yaml::Document& document, const yaml::Entry& entry);
   void ReadLimits(const yaml::Document& document, const yaml::Entry& entry, yaml::MapReader& reader,
                   UpdateSource& source);
@@ -118,6 +122,7 @@ class InventoryBuilder {
   Origin OriginOf(const Place& place) const;
 
   Errors errors_;
+  HealthPolicyReader health_{errors_};
   std::deque<yaml::Document> documents_;  // a deque, because Origins point into it
   std::vector<VarsFile> vars_files_;
   Inventory inventory_;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/digest.h"
 #include "common/base/text/hostlist.h"
+#include "controller/inventory/health_policy.h"
 #include "controller/inventory/inventory.h"
 #include "controller/inventory/notification_channel.h"
 #include "controller/inventory/update_policy.h"
@@ -19,6 +20,7 @@ using nlohmann::ordered_json;
 
 constexpr char kUpdates[] = "updates";
 constexpr char kNotifications[] = "notifications";
+constexpr char kHealth[] = "health";
 
 // Appends without looking for `key`, which ordered_json would do entry by entry.
 void Append(ordered_json* object, const std::string& key, ordered_json value) {
@@ -221,6 +223,7 @@ ordered_json ToValue(const Inventory& inventory) {
   for (const auto& channel : inventory.channels())
     Append(&channels, channel->name, ToValue(*channel));
   Append(&value, kNotifications, std::move(channels));
+  if (!inventory.health().written().empty()) Append(&value, kHealth, inventory.health().written());
   Append(&value, "vars", VarsToValue(inventory.vars()));
   return value;
 }
@@ -229,6 +232,7 @@ std::string ContentDigest(const Inventory& inventory) {
   ordered_json value = ToValue(inventory);
   value.erase(kUpdates);
   value.erase(kNotifications);
+  value.erase(kHealth);
   return Sha256Hex(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -249,6 +253,7 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, "partitions", "partition", &lines);
   DiffSection(a, b, kUpdates, "update policy", &lines);
   DiffSection(a, b, kNotifications, "notification channel", &lines);
+  DiffSection(a, b, kHealth, "health policy of", &lines);
   ForEachDifference(
       EntriesOf(a, "vars"), EntriesOf(b, "vars"),
       [&](const std::string& name, const ordered_json* x, const ordered_json* y) {

@@ -1,6 +1,7 @@
 #include "controller/inventory/inventory.h"
 
 #include "absl/strings/str_cat.h"
+#include "controller/inventory/health_policy.h"
 #include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
@@ -58,6 +59,11 @@ absl::string_view PartitionStateName(PartitionState state) {
       return "INACTIVE";
   }
   return "?";
+}
+
+const HealthPolicy& Inventory::health() const {
+  static const HealthPolicy& none = *new HealthPolicy();  // of an inventory without nodes
+  return health_ == nullptr ? none : *health_;
 }
 
 const Node* Inventory::FindNode(absl::string_view name) const {

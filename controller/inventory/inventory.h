@@ -82,6 +82,9 @@ struct Group {
 struct UpdatePolicy;
 struct NotificationChannel;
 
+// Defined in health_policy.h.
+class HealthPolicy;
+
 enum class PartitionState { kUp, kDown, kDrain, kInactive };
 
 // A Slurm partition.
@@ -110,6 +113,8 @@ class Inventory {
   const std::vector<std::shared_ptr<const NotificationChannel>>& channels() const {
     return channels_;
   }
+  // What is done about the health of nodes; without a section `health:` what the catalogue says.
+  const HealthPolicy& health() const;
   const std::vector<Variable>& vars() const { return vars_; }
 
   // nullptr when there is none with that name. The pointers live as long as the inventory.
@@ -130,6 +135,7 @@ class Inventory {
   std::vector<Partition> partitions_;
   std::vector<std::shared_ptr<const UpdatePolicy>> updates_;
   std::vector<std::shared_ptr<const NotificationChannel>> channels_;
+  std::shared_ptr<const HealthPolicy> health_;
   std::vector<Variable> vars_;
   absl::flat_hash_map<std::string, size_t> node_index_;
   absl::flat_hash_map<std::string, size_t> group_index_;
@@ -164,6 +170,9 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
 // groups, partitions, update policies, notification channels. Node lists are folded (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
 // The SHA-256 of all that a playbook can find in it: not of update policies and notifications.
+// groups, partitions, update policies, what is written about health. Node lists are folded (c[001-006]).
+nlohmann::ordered_json ToValue(const Inventory& inventory);
+// The SHA-256 of all that a playbook can find in it, and hence not of its policies.
 std::string ContentDigest(const Inventory& inventory);
 
 }  // namespace muster::controller

@@ -52,6 +52,7 @@ void InventoryBuilder::Resolve() {
     CheckGroupVariables();
     ResolvePartitions();
     ResolveUpdates();
+    inventory_.health_ = health_.Resolve(inventory_);
   }
   ResolveRacks();
 }
