@@ -34,7 +34,10 @@ void Housekeeper::CleanRows() {
       // Measurements are used for comparison for a long time; verdicts stay forever.
       ASSIGN_OR_RETURN(const uint64_t checks, txn.validation_checks().RemoveResults(
                                                   now - kCheckResultsKept, kRowsAtATime));
-      removed += checks;
+      ASSIGN_OR_RETURN(
+          const uint64_t events,
+          txn.health().RemoveEvents(now - kHealthEventsKept, kMaxHealthEvents, kRowsAtATime));
+      removed += checks + events;
       return absl::OkStatus();
     });
     if (!cleaned.ok()) return;

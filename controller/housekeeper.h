@@ -21,6 +21,9 @@ class Housekeeper {
   static constexpr absl::Duration kResultsKept = absl::Hours(24 * 90);
   static constexpr absl::Duration kCheckResultsKept = absl::Hours(24 * 400);
   static constexpr uint64_t kMaxResults = 5'000'000;
+  // Changes of nodes' conditions.
+  static constexpr absl::Duration kHealthEventsKept = absl::Hours(24 * 90);
+  static constexpr uint64_t kMaxHealthEvents = 1'000'000;
   // An expired certificate is useless; `muster user list` shows it until then.
   static constexpr absl::Duration kCertificatesKept = absl::Hours(24 * 30);
   // A content that no plan names any more; a plan is started within a day of its creation.

@@ -37,6 +37,7 @@ class NodeHoldTable;
 class RolloutTable;
 class NotificationTable;
 class NotificationDeliveryTable;
+class HealthTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
 class Transaction {
@@ -64,6 +65,7 @@ class Transaction {
   virtual RolloutTable& rollouts() = 0;
   virtual NotificationTable& notifications() = 0;
   virtual NotificationDeliveryTable& notification_deliveries() = 0;
+  virtual HealthTable& health() = 0;
 };
 
 // Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:

@@ -337,4 +337,30 @@ class SociNotificationDeliveryTable final : public NotificationDeliveryTable {
   const SociContext context_;
 };
 
+class SociHealthTable final : public HealthTable {
+ public:
+  explicit SociHealthTable(SociContext context) : context_(context) {}
+  absl::Status PutReport(const HealthReportRecord& report) override;
+  absl::StatusOr<std::vector<HealthReportRecord>> ListReports() override;
+  absl::Status RemoveReport(absl::string_view node_uuid) override;
+  absl::Status AppendEvent(const HealthEventRecord& event) override;
+  absl::StatusOr<std::vector<HealthEventRecord>> ListEvents(absl::string_view node,
+                                                            absl::string_view condition,
+                                                            uint32_t limit) override;
+  absl::StatusOr<uint64_t> RemoveEvents(absl::Time time, uint64_t max_kept,
+                                        uint32_t max_rows) override;
+  absl::Status PutDrain(const HealthDrainRecord& drain) override;
+  absl::Status RemoveDrain(absl::string_view node_uuid, absl::string_view condition) override;
+  absl::StatusOr<std::vector<HealthDrainRecord>> ListDrains() override;
+  absl::Status PutBreaker(const HealthBreakerRecord& breaker) override;
+  absl::Status RemoveBreaker(absl::string_view group) override;
+  absl::StatusOr<std::vector<HealthBreakerRecord>> ListBreakers() override;
+  absl::Status PutSilence(const HealthSilenceRecord& silence) override;
+  absl::Status RemoveSilence(absl::string_view silence_id) override;
+  absl::StatusOr<std::vector<HealthSilenceRecord>> ListSilences() override;
+
+ private:
+  const SociContext context_;
+};
+
 }  // namespace muster::controller

@@ -24,6 +24,7 @@ SociTransaction::SociTransaction(SociContext context)
       node_holds_(context),
       rollouts_(context),
       notifications_(context),
-      deliveries_(context) {}
+      deliveries_(context),
+      health_(context) {}
 
 }  // namespace muster::controller

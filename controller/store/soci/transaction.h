@@ -31,6 +31,7 @@ class SociTransaction final : public Transaction {
   RolloutTable& rollouts() override { return rollouts_; }
   NotificationTable& notifications() override { return notifications_; }
   NotificationDeliveryTable& notification_deliveries() override { return deliveries_; }
+  HealthTable& health() override { return health_; }
 
  private:
   SociNodeTable nodes_;
@@ -55,6 +56,7 @@ class SociTransaction final : public Transaction {
   SociRolloutTable rollouts_;
   SociNotificationTable notifications_;
   SociNotificationDeliveryTable deliveries_;
+  SociHealthTable health_;
 };
 
 }  // namespace muster::controller
