@@ -42,7 +42,7 @@ MAY_INCLUDE = {
     "controller/template": ["common/base", "common/value", "common/yaml"],
     "controller/rollout/plan": ["common/base", "muster/v1"],
     "controller/notify/kinds": [],
-    "controller/inventory": ["common/base", "common/yaml", "controller/rollout/plan",
+    "controller/inventory": ["common/base", "common/health", "common/yaml", "controller/rollout/plan",
                              "controller/notify/kinds", "muster/v1"],
     "controller/stack": ["common/base", "common/yaml", "controller/inventory"],
     "controller/playbook": ["common/base", "common/value", "common/yaml", "controller/template",
@@ -82,6 +82,8 @@ MAY_INCLUDE = {
                                        "controller/validation/verdict", "muster/v1"],
     "controller/gate": ["controller/audit", "common/base", "controller/store", "controller/slurm",
                         "controller/validation/suite", "muster/v1"],
+    "controller/health": ["controller/audit", "common/base", "controller/store", "controller/session",
+                          "controller/inventory", "controller/gate", "muster/v1"],
     "controller/rollout": ["controller/feed", "controller/audit", "common/base", "controller/store",
                            "controller/session", "controller/inventory", "controller/claim",
                            "controller/slurm", "controller/gate", "controller/run", "muster/v1"],
@@ -94,7 +96,7 @@ MAY_INCLUDE = {
                            "controller/playbook", "controller/secret", "controller/run",
                            "controller/validation", "controller/gate", "controller/slurm",
                            "controller/rollout", "controller/stack", "controller/command",
-                           "controller/metrics", "controller/login", "controller/notify",
+                           "controller/metrics", "controller/login", "controller/notify", "controller/health",
                            "muster/v1"],
     "controller/web": ["common/base", "common/value", "controller/store", "controller/audit",
                        "controller/enrollment", "controller/inventory", "controller/feed", "controller/login",
@@ -109,7 +111,7 @@ MAY_INCLUDE = {
 # Other folders may include only these headers of them.
 INTERFACES = {
     "controller/store": {"store.h", "stored_facts.h", "tables.h"},
-    "controller/session": {"agent_sessions.h", "facts_round.h", "node_queue.h"},
+    "controller/session": {"agent_sessions.h", "facts_round.h", "fleet_pace.h", "node_queue.h"},
 }
 # These create the implementations and pass them on, so they may include all headers.
 WIRING = ("controller/wiring", "controller/service", "controller/backup")

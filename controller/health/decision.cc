@@ -1,0 +1,266 @@
+#include "controller/health/decision.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/proto_time.h"
+#include "controller/health/breakers.h"
+
+namespace muster::controller::health {
+namespace {
+
+using State = HealthDrainRecord::State;
+
+constexpr absl::string_view kOwnerPrefix = "health:";
+
+// Decides condition by condition; those that would be drained are left for the breakers.
+class Decider {
+ public:
+  explicit Decider(const Situation& situation)
+      : situation_(situation), breakers_(situation, decision_.counted) {}
+
+  Decision Run() {
+    for (size_t i = 0; i < situation_.nodes.size(); ++i) {
+      for (const std::string& name : NamesOf(situation_.nodes[i])) Take(i, name);
+    }
+    DrainWanted();
+    breakers_.Finish(decision_.opened, decision_.denied, decision_.closed);
+    return std::move(decision_);
+  }
+
+ private:
+  // The conditions of the node that are not well, and those of its rows.
+  std::set<std::string> NamesOf(const NodeView& node) const {
+    std::set<std::string> names;
+    for (const v1::Condition& condition : node.health->conditions()) names.insert(condition.name());
+    for (auto row = situation_.drains.lower_bound({node.uuid, ""});
+         row != situation_.drains.end() && row->first.first == node.uuid; ++row)
+      names.insert(row->first.second);
+    for (auto hold = situation_.holds.lower_bound({node.uuid, ""});
+         hold != situation_.holds.end() && hold->first == node.uuid; ++hold)
+      names.insert(hold->second);
+    if (node.away_since.has_value()) names.insert(std::string(kNodeLost));
+    return names;
+  }
+
+  // The row of the hold, as it is now: a hold that a person has ended is acknowledged.
+  std::optional<HealthDrainRecord> RowOf(const NodeView& node, const std::string& name) const {
+    const NodeCondition key(node.uuid, name);
+    const auto row = situation_.drains.find(key);
+    const bool is_held = situation_.holds.contains(key);
+    if (row == situation_.drains.end()) {
+      if (!is_held) return std::nullopt;
+      HealthDrainRecord adopted;  // of a store that was restored from parts
+      adopted.node_uuid = node.uuid;
+      adopted.condition = name;
+      adopted.drained_at = situation_.now;
+      return adopted;
+    }
+    HealthDrainRecord drain = row->second;
+    if (drain.state == State::kHeld && !is_held) drain.state = State::kAcknowledged;
+    return drain;
+  }
+
+  void Take(size_t index, const std::string& name) {
+    const NodeView& node = situation_.nodes[index];
+    Answer answer;
+    answer.node = index;
+    answer.condition = name;
+    answer.standing = StandingOf(node, name, situation_.now);
+    answer.action = node.rules->ActionOf(name);
+    const bool drains =
+        answer.action == v1::HEALTH_ACTION_DRAIN && !node.rules->observe_only && node.can_drain;
+    answer.drain = RowOf(node, name);
+    if (answer.drain.has_value()) TakeRow(node, drains, answer);
+    const HealthSilenceRecord* silence = situation_.silences.Find(node.name, name);
+    if (answer.standing == Standing::kBad && answer.response == v1::HEALTH_RESPONSE_NONE) {
+      if (silence != nullptr) {
+        answer.response = v1::HEALTH_RESPONSE_SILENCED;
+        answer.silence_id = silence->silence_id;
+      } else if (drains) {
+        wanted_.push_back(decision_.answers.size());
+      } else if (answer.action == v1::HEALTH_ACTION_DRAIN) {
+        answer.response =
+            node.rules->observe_only ? v1::HEALTH_RESPONSE_OBSERVED : v1::HEALTH_RESPONSE_NOTIFIED;
+      } else if (answer.action == v1::HEALTH_ACTION_NOTIFY) {
+        answer.response = v1::HEALTH_RESPONSE_NOTIFIED;
+      }
+    }
+    const bool says_something =
+        answer.standing != Standing::kOk || answer.response != v1::HEALTH_RESPONSE_NONE;
+    // An agent that is away for some seconds is nothing to speak of, and neither is a condition
+    // that was never reported.
+    const bool is_known = answer.standing == Standing::kBad || answer.drain.has_value() ||
+                          WorstOf(node.health->conditions(), name) != nullptr;
+    if (says_something && is_known) decision_.answers.push_back(std::move(answer));
+  }
+
+  // Moves the row on, and says what it means for the condition.
+  void TakeRow(const NodeView& node, bool drains, Answer& answer) {
+    HealthDrainRecord& row = *answer.drain;
+    const HealthDrainRecord before = row;
+    if (row.state == State::kHeld) {
+      TakeHeld(node, drains, answer);
+    } else if (row.state == State::kAcknowledged) {
+      if (answer.standing == Standing::kBad && drains) {
+        answer.response = v1::HEALTH_RESPONSE_ACKNOWLEDGED;
+      } else if (answer.standing == Standing::kOk || !drains) {
+        End(row);
+      }
+    }
+    if (row.state == State::kEnded && situation_.now - *row.ended_at > KeptFor(node)) {
+      decision_.forgotten.emplace_back(row.node_uuid, row.condition);
+      answer.drain.reset();
+      return;
+    }
+    const auto stored = situation_.drains.find({node.uuid, answer.condition});
+    const bool is_stored = stored != situation_.drains.end();
+    if (!is_stored || stored->second.state != row.state || before.good_since != row.good_since ||
+        before.ended_at != row.ended_at)
+      decision_.drains.push_back(row);
+  }
+
+  void TakeHeld(const NodeView& node, bool drains, Answer& answer) {
+    HealthDrainRecord& row = *answer.drain;
+    if (!drains) {
+      End(row);
+      decision_.ends.push_back(
+          {answer.node, answer.condition, "the policy does not drain for it any more"});
+      return;
+    }
+    answer.response = v1::HEALTH_RESPONSE_DRAINED;
+    if (answer.standing != Standing::kOk) {
+      row.good_since.reset();
+      return;
+    }
+    // A clock that was set back must not keep it out longer.
+    if (!row.good_since.has_value() || *row.good_since > situation_.now)
+      row.good_since = situation_.now;
+    const HealthRules& rules = *node.rules;
+    const absl::Duration needed = GoodTime(rules, row);
+    if (situation_.now - *row.good_since < needed) {
+      answer.response = v1::HEALTH_RESPONSE_RECOVERING;
+      answer.good_until = *row.good_since + needed;
+      return;
+    }
+    const bool needs_pass = row.was_in_service && !rules.retest.empty();
+    const bool has_passed = node.pass.has_value() && node.pass->suite == rules.retest &&
+                            node.pass->at >= *row.good_since;
+    if (needs_pass && !has_passed) {
+      answer.response = v1::HEALTH_RESPONSE_RETESTING;
+      decision_.retests.push_back({answer.node, answer.condition, rules.retest});
+      return;
+    }
+    End(row);
+    answer.response = v1::HEALTH_RESPONSE_NONE;
+    decision_.ends.push_back({answer.node, answer.condition,
+                              needs_pass
+                                  ? absl::StrCat("well, and has passed the suite ", rules.retest)
+                                  : absl::StrCat("well for ", absl::FormatDuration(needed))});
+  }
+
+  // How long the condition has to be well. A node that was out of service when it turned bad, as
+  // during an update, is proven by what took it out.
+  static absl::Duration GoodTime(const HealthRules& rules, const HealthDrainRecord& row) {
+    if (!row.was_in_service) return absl::ZeroDuration();
+    return row.relapses > 0 ? std::max(rules.cool_down, rules.good_time) : rules.good_time;
+  }
+
+  void End(HealthDrainRecord& row) {
+    row.state = State::kEnded;
+    row.ended_at = situation_.now;
+    row.good_since.reset();
+  }
+
+  // An ended drain counts as long for a relapse, and for the breakers.
+  absl::Duration KeptFor(const NodeView& node) const {
+    absl::Duration kept = node.rules->cool_down;
+    for (const size_t breaker : node.rules->breakers)
+      kept = std::max(kept, (*situation_.limits)[breaker].window);
+    return kept;
+  }
+
+  // Drains those that the breakers let through, the oldest first.
+  void DrainWanted() {
+    const auto order = [&](size_t index) {
+      const Answer& answer = decision_.answers[index];
+      const v1::Condition* worst =
+          WorstOf(situation_.nodes[answer.node].health->conditions(), answer.condition);
+      return std::make_tuple(worst == nullptr ? absl::InfiniteFuture() : ToTime(worst->since()),
+                             situation_.nodes[answer.node].name, answer.condition);
+    };
+    std::sort(wanted_.begin(), wanted_.end(),
+              [&](size_t a, size_t b) { return order(a) < order(b); });
+    std::vector<const NodeView*> served;
+    for (const size_t index : wanted_) {
+      const NodeView& node = situation_.nodes[decision_.answers[index].node];
+      if (TakesFromService(node)) served.push_back(&node);
+    }
+    breakers_.Ask(served);
+    for (const size_t index : wanted_) {
+      Answer& answer = decision_.answers[index];
+      const NodeView& node = situation_.nodes[answer.node];
+      if (TakesFromService(node) && !breakers_.MayDrain(node)) {
+        answer.response = v1::HEALTH_RESPONSE_BREAKER;
+        continue;
+      }
+      Drain(node, answer);
+    }
+  }
+
+  // A node that is out of service already, or that another condition has just drained, can be held
+  // without taking anything from anybody.
+  bool TakesFromService(const NodeView& node) const {
+    const auto hold = situation_.holds.lower_bound({node.uuid, ""});
+    const bool is_held = hold != situation_.holds.end() && hold->first == node.uuid;
+    return node.in_service && !is_held;
+  }
+
+  void Drain(const NodeView& node, Answer& answer) {
+    HealthDrainRecord row;
+    if (answer.drain.has_value() &&
+        situation_.now - answer.drain->ended_at.value_or(situation_.now) <= node.rules->cool_down)
+      row.relapses = answer.drain->relapses + 1;
+    row.node_uuid = node.uuid;
+    row.condition = answer.condition;
+    row.drained_at = situation_.now;
+    row.was_in_service = TakesFromService(node);
+    std::string reason = "is lost";
+    if (const v1::Condition* worst = WorstOf(node.health->conditions(), answer.condition)) {
+      reason = absl::StrCat(worst->object(), worst->object().empty() ? "" : ": ",
+                            worst->evidence().empty() ? "bad" : worst->evidence());
+    }
+    answer.response = v1::HEALTH_RESPONSE_DRAINED;
+    answer.drain = row;
+    decision_.drains.push_back(std::move(row));
+    decision_.holds.push_back({answer.node, answer.condition, std::move(reason)});
+  }
+
+  const Situation& situation_;
+  Decision decision_;
+  Breakers breakers_;
+  std::vector<size_t> wanted_;  // answers
+};
+
+}  // namespace
+
+std::string HoldOwner(absl::string_view condition) { return absl::StrCat(kOwnerPrefix, condition); }
+
+std::optional<std::string> ConditionOfOwner(absl::string_view owner) {
+  if (!absl::ConsumePrefix(&owner, kOwnerPrefix)) return std::nullopt;
+  return std::string(owner);
+}
+
+Standing StandingOf(const NodeView& node, absl::string_view condition, absl::Time now) {
+  if (condition == kNodeLost) {
+    if (!node.away_since.has_value()) return Standing::kOk;
+    return now - *node.away_since >= kLostAfter ? Standing::kBad : Standing::kUnknown;
+  }
+  return node.away_since.has_value() ? Standing::kUnknown : node.health->StandingOf(condition);
+}
+
+Decision Decide(const Situation& situation) { return Decider(situation).Run(); }
+
+}  // namespace muster::controller::health

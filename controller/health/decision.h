@@ -1,0 +1,108 @@
+// What follows from the health of nodes: holds, their ends, and breakers. Pure.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "controller/health/node_health.h"
+#include "controller/health/silences.h"
+#include "controller/inventory/health_policy.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller::health {
+
+// A node whose agent is away longer than this is lost: until then it may be restarting.
+inline constexpr absl::Duration kLostAfter = absl::Seconds(15);
+
+// A pass of a suite.
+struct Pass {
+  std::string suite;
+  absl::Time at;
+};
+
+// A node with something to decide.
+struct NodeView {
+  std::string uuid;
+  std::string name;
+  bool can_drain = false;   // a worker, and the gate to Slurm is shut
+  bool in_service = false;  // Slurm gives it jobs, as far as it is known
+  std::string service;      // what the gate says of it; "": nothing
+  // An update, a run's reboot or a validation has it: what is bad now may be their work.
+  bool is_worked_on = false;
+  std::optional<absl::Time> away_since;  // absent: its agent is connected
+  const NodeHealth* health = nullptr;    // never nullptr
+  const HealthRules* rules = nullptr;    // never nullptr
+  std::optional<Pass> pass;              // its newest
+};
+
+// A node and the name of a condition.
+using NodeCondition = std::pair<std::string, std::string>;  // {uuid, name}
+
+struct Situation {
+  absl::Time now;
+  std::vector<NodeView> nodes;
+  std::map<NodeCondition, HealthDrainRecord> drains;
+  std::set<NodeCondition> holds;  // those that conditions have
+  Silences silences;
+  std::map<std::string, HealthBreakerRecord> breakers;  // by group
+  const std::vector<DrainLimit>* limits = nullptr;      // HealthPolicy::breakers(), never nullptr
+  // Of any node, by uuid; nullptr: it is no member any more.
+  std::function<const HealthRules*(const std::string&)> rules_of;
+};
+
+// What is done about a condition of a node.
+struct Answer {
+  size_t node = 0;  // of Situation::nodes
+  std::string condition;
+  Standing standing = Standing::kBad;
+  v1::HealthAction action = v1::HEALTH_ACTION_OBSERVE;
+  v1::HealthResponse response = v1::HEALTH_RESPONSE_NONE;
+  std::string silence_id;                  // of RESPONSE_SILENCED
+  std::optional<HealthDrainRecord> drain;  // as it is now
+  std::optional<absl::Time> good_until;    // of RESPONSE_RECOVERING: how long it has to be well
+};
+
+// A hold to put or to end, with the reason for Slurm or for the audit log.
+struct HoldChange {
+  size_t node = 0;
+  std::string condition;
+  std::string reason;
+};
+
+struct Retest {
+  size_t node = 0;
+  std::string condition;
+  std::string suite;
+};
+
+struct Decision {
+  std::vector<Answer> answers;  // in the order of nodes, then by name
+  std::vector<HoldChange> holds;
+  std::vector<HoldChange> ends;
+  std::vector<HealthDrainRecord> drains;  // rows to put
+  std::vector<NodeCondition> forgotten;   // rows to remove
+  std::vector<Retest> retests;            // nodes that are well again and have to pass
+  std::vector<HealthBreakerRecord> opened;
+  std::vector<HealthBreakerRecord> denied;  // that were open, and keep a node from being drained
+  std::vector<std::string> closed;          // groups
+  std::map<std::string, uint32_t> counted;  // drained within the window, by the breaker's group
+};
+
+// The owner of a hold: "health:gpu_lost".
+std::string HoldOwner(absl::string_view condition);
+// The condition that is the owner's; nullopt: it is somebody else's.
+std::optional<std::string> ConditionOfOwner(absl::string_view owner);
+
+// A condition of the node, as the policy sees it: with kNodeLost, and unknown while the agent is
+// away.
+Standing StandingOf(const NodeView& node, absl::string_view condition, absl::Time now);
+
+Decision Decide(const Situation& situation);
+
+}  // namespace muster::controller::health

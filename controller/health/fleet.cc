@@ -1,0 +1,102 @@
+#include "controller/health/fleet.h"
+
+#include <utility>
+
+namespace muster::controller::health {
+
+void Fleet::SetMembers(const std::map<std::string, std::string>& members, absl::Time connects_by) {
+  for (auto node = nodes_.begin(); node != nodes_.end();)
+    node = members.contains(node->first) ? std::next(node) : nodes_.erase(node);
+  for (const auto& [uuid, name] : members) {
+    const auto [node, is_new] = nodes_.try_emplace(uuid);
+    node->second.name = name;
+    if (!is_new) continue;
+    node->second.uuid = uuid;
+    node->second.away_since = connects_by;
+    node->second.events_left = kEventsPerMinute;
+  }
+}
+
+void Fleet::Restore(const HealthReportRecord& stored) {
+  const auto node = nodes_.find(stored.node_uuid);
+  v1::HealthReport report;
+  if (node == nodes_.end() || !report.ParseFromString(stored.report)) return;
+  node->second.health.Take(report, watched_, stored.received_at);
+}
+
+bool Fleet::Connect(absl::string_view uuid) {
+  const auto node = nodes_.find(uuid);
+  if (node == nodes_.end()) return false;
+  node->second.away_since.reset();
+  node->second.needs_settings = true;
+  return true;
+}
+
+bool Fleet::Disconnect(absl::string_view uuid, absl::Time now) {
+  const auto node = nodes_.find(uuid);
+  if (node == nodes_.end()) return false;
+  if (!node->second.away_since.has_value()) node->second.away_since = now;
+  return true;
+}
+
+bool Fleet::Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now) {
+  const auto found = nodes_.find(uuid);
+  if (found == nodes_.end()) return false;
+  FleetNode& node = found->second;
+  const bool is_first = node.health.reported_at() == absl::InfinitePast();
+  const Watched* const watched = &node.health.watched();
+  const std::vector<v1::Condition> changes = node.health.Take(report, watched_, now);
+  AddEvents(node, changes, now);
+  // Ten thousand agents that reconnect say what the store knows already.
+  if (!is_first && changes.empty() && watched == &node.health.watched()) return true;
+  node.is_stored = false;
+  node.report = report.SerializeAsString();
+  return true;
+}
+
+void Fleet::AddEvents(FleetNode& node, const std::vector<v1::Condition>& changes, absl::Time now) {
+  if (now - minute_ >= absl::Minutes(1) || now < minute_) {
+    minute_ = now;
+    for (auto& [uuid, each] : nodes_) each.events_left = kEventsPerMinute;
+  }
+  for (const v1::Condition& condition : changes) {
+    if (node.events_left == 0 || events_.size() >= kMaxEvents) {
+      ++dropped_events_;
+      continue;
+    }
+    --node.events_left;
+    HealthEventRecord& event = events_.emplace_back();
+    event.time = now;
+    event.node_uuid = node.uuid;
+    event.node = node.name;
+    event.condition = condition.name();
+    event.event = condition.SerializeAsString();
+  }
+}
+
+void Fleet::NeedSettings() {
+  for (auto& [uuid, node] : nodes_) node.needs_settings = true;
+}
+
+void Fleet::SetSettingsSent(absl::string_view uuid) {
+  const auto node = nodes_.find(uuid);
+  if (node != nodes_.end()) node->second.needs_settings = false;
+}
+
+std::vector<HealthReportRecord> Fleet::ReportsToStore() const {
+  std::vector<HealthReportRecord> reports;
+  for (const auto& [uuid, node] : nodes_) {
+    if (!node.is_stored) reports.push_back({uuid, node.health.reported_at(), node.report});
+  }
+  return reports;
+}
+
+void Fleet::SetStored() {
+  for (auto& [uuid, node] : nodes_) {
+    node.is_stored = true;
+    node.report = std::string();
+  }
+  events_.clear();
+}
+
+}  // namespace muster::controller::health

@@ -1,0 +1,72 @@
+// The health of all nodes, in memory. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "controller/health/node_health.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller::health {
+
+struct FleetNode {
+  std::string uuid;
+  std::string name;
+  NodeHealth health;
+  // Absent: its agent is connected. Later than now: it has until then to connect.
+  std::optional<absl::Time> away_since;
+  bool needs_settings = false;  // its agent has not got the settings that hold for it
+  bool is_stored = true;        // the store has its last report
+  std::string report;           // where it has not
+  uint32_t events_left = 0;     // before the next minute
+};
+
+// Members of the cluster and what they said last. Not thread-safe.
+//
+// A node that flaps, or lies, fills neither the memory nor the store: its last report is bounded by
+// common/wire, and no more than kEventsPerMinute of its changes are remembered.
+class Fleet {
+ public:
+  static constexpr uint32_t kEventsPerMinute = 60;
+  // Changes that wait for the store; more are dropped.
+  static constexpr size_t kMaxEvents = 20'000;
+
+  // Names by uuid. Those that are new have until `connects_by`; those that are gone are forgotten.
+  void SetMembers(const std::map<std::string, std::string>& members, absl::Time connects_by);
+  // Before nodes connect: what the store has.
+  void Restore(const HealthReportRecord& stored);
+
+  // Of a node that is no member yet: nothing happens, and the answer is false.
+  bool Connect(absl::string_view uuid);
+  bool Disconnect(absl::string_view uuid, absl::Time now);
+  bool Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now);
+
+  const std::map<std::string, FleetNode, std::less<>>& nodes() const { return nodes_; }
+  // Nodes need their settings: all of them, or this one.
+  void NeedSettings();
+  void SetSettingsSent(absl::string_view uuid);
+
+  // What the store lacks.
+  std::vector<HealthReportRecord> ReportsToStore() const;
+  const std::vector<HealthEventRecord>& events() const { return events_; }
+  // It has them now.
+  void SetStored();
+  // Changes that nobody will read about.
+  uint64_t dropped_events() const { return dropped_events_; }
+
+ private:
+  void AddEvents(FleetNode& node, const std::vector<v1::Condition>& changes, absl::Time now);
+
+  std::map<std::string, FleetNode, std::less<>> nodes_;  // by uuid
+  WatchedSets watched_;
+  std::vector<HealthEventRecord> events_;
+  absl::Time minute_ = absl::InfinitePast();
+  uint64_t dropped_events_ = 0;
+};
+
+}  // namespace muster::controller::health

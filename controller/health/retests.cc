@@ -1,0 +1,118 @@
+#include "controller/health/retests.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+#include "muster/v1/validation.pb.h"
+
+namespace muster::controller::health {
+namespace {
+
+// How far back a validation of the suite is looked for.
+constexpr uint32_t kEarlierValidations = 500;
+// Nodes that have returned, or will not, are forgotten.
+constexpr size_t kMaxTries = 20'000;
+
+// The site with which the suite was run last.
+absl::StatusOr<std::string> BundleOf(Transaction& txn, const DueRetest& due) {
+  ASSIGN_OR_RETURN(const std::vector<ValidationRecord> earlier,
+                   txn.validations().List(kEarlierValidations, ""));
+  for (const ValidationRecord& validation : earlier) {
+    v1::CreateValidationRequest request;
+    if (validation.suite == due.suite && request.ParseFromString(validation.request))
+      return request.bundle_sha256();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("the suite ", due.suite, " was never run; run it once by hand: muster validate ",
+                   due.node, " --suite ", due.suite));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Retests::Try>> Retests::Earlier(const DueRetest& due, absl::Time now) {
+  const std::string& id = due.drain.validation_id;
+  if (id.empty()) return std::optional<Try>();
+  std::optional<Try> result;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const ValidationRecord validation, txn.validations().Get(id));
+    if (validation.state == ValidationRecord::kRunning) {
+      result = Try{now + kRetryInterval, absl::StrCat(id, " is testing it")};
+      return absl::OkStatus();
+    }
+    // It was well and bad again since.
+    if (validation.finished_at.has_value() && due.drain.good_since.has_value() &&
+        *validation.finished_at < *due.drain.good_since)
+      return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<ValidationNodeRecord> nodes,
+                     txn.validations().ListNodes(id));
+    const bool has_failed =
+        std::any_of(nodes.begin(), nodes.end(), [&](const ValidationNodeRecord& node) {
+          return node.node_uuid == due.drain.node_uuid && !node.is_witness &&
+                 node.outcome == v1::OUTCOME_FAIL;
+        });
+    const absl::Time repeat_at = validation.finished_at.value_or(now) + kRepeatInterval;
+    if (has_failed) {
+      result = Try{now + kRetryInterval,
+                   absl::StrCat("failed ", id, ": repair it, then: muster validate ", due.node,
+                                " --suite ", due.suite)};
+    } else if (now < repeat_at && repeat_at - now <= kRepeatInterval) {
+      result =
+          Try{now + kRetryInterval, absl::StrCat(id, " did not tell; repeated within an hour")};
+    }
+    return absl::OkStatus();
+  }));
+  return result;
+}
+
+absl::StatusOr<std::string> Retests::Begin(const DueRetest& due) {
+  v1::CreateValidationRequest request;
+  request.set_suite(due.suite);
+  request.set_nodes(due.node);
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(*request.mutable_bundle_sha256(), BundleOf(txn, due));
+    return absl::OkStatus();
+  }));
+  ASSIGN_OR_RETURN(std::string id, start_(request));
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+    HealthDrainRecord drain = due.drain;
+    drain.validation_id = id;
+    return txn.health().PutDrain(drain);
+  }));
+  return id;
+}
+
+void Retests::Start(const DueRetest& due, absl::Time now) {
+  const NodeCondition key(due.drain.node_uuid, due.drain.condition);
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = tries_.find(key);
+    // A clock that was set back does not keep it from trying.
+    if (found != tries_.end() && now < found->second.next_at &&
+        found->second.next_at - now <= kRetryInterval)
+      return;
+  }
+  Try tried;
+  if (const auto earlier = Earlier(due, now); earlier.ok() && earlier->has_value()) {
+    tried = **earlier;
+  } else {
+    const absl::StatusOr<std::string> id = Begin(due);
+    tried = {now + kRetryInterval,
+             id.ok() ? absl::StrCat(*id, " is testing it") : std::string(id.status().message())};
+  }
+  absl::MutexLock lock(&mutex_);
+  if (tries_.size() >= kMaxTries) tries_.clear();
+  tries_[key] = std::move(tried);
+}
+
+std::string Retests::WaitsFor(const NodeCondition& key) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = tries_.find(key);
+  return found == tries_.end() ? "" : found->second.waits_for;
+}
+
+}  // namespace muster::controller::health

@@ -1,0 +1,68 @@
+// The validations that let nodes return after their conditions are well again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "controller/health/decision.h"
+
+namespace muster::v1 {
+class CreateValidationRequest;
+}
+namespace muster::controller {
+class Store;
+}
+
+namespace muster::controller::health {
+
+// Returns the validation's id. Blocks for Slurm.
+using StartValidation =
+    std::function<absl::StatusOr<std::string>(const v1::CreateValidationRequest& request)>;
+
+// A drain that ends when its node has passed.
+struct DueRetest {
+  std::string node;  // its name
+  std::string suite;
+  HealthDrainRecord drain;
+};
+
+// Starts each test once, with the site of the newest validation of that suite. A failed one is not
+// repeated until it passes by chance: the node is in quarantine, and the next test is a person's
+// decision. A test that was cancelled, or that could not tell, is repeated. Thread-safe.
+class Retests {
+ public:
+  // After a refusal, as for a job that is still running on the node.
+  static constexpr absl::Duration kRetryInterval = absl::Minutes(1);
+  // After a test that did not tell.
+  static constexpr absl::Duration kRepeatInterval = absl::Hours(1);
+
+  // `store` must outlive the object.
+  Retests(Store& store, StartValidation start) : store_(store), start_(std::move(start)) {}
+
+  // Starts the test if it is due, and stores that it is running.
+  void Start(const DueRetest& due, absl::Time now);
+  // What the node waits for, for people: "v-7k3m9q2x is testing it"; "": nothing was tried yet.
+  std::string WaitsFor(const NodeCondition& key) const;
+
+ private:
+  struct Try {
+    absl::Time next_at = absl::InfinitePast();
+    std::string waits_for;
+  };
+
+  absl::StatusOr<std::string> Begin(const DueRetest& due);
+  // What became of the validation that was started for it; nullopt: another is to be started.
+  absl::StatusOr<std::optional<Try>> Earlier(const DueRetest& due, absl::Time now);
+
+  Store& store_;
+  const StartValidation start_;
+  mutable absl::Mutex mutex_;
+  std::map<NodeCondition, Try> tries_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::controller::health

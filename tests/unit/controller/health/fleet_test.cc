@@ -1,0 +1,73 @@
+#include "controller/health/fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/controller/health/health_fixture.h"
+
+namespace muster::controller::health {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+TEST(Fleet, StrangersAreNobody) {
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}}, kNow);
+  EXPECT_FALSE(fleet.Connect("u2"));
+  EXPECT_FALSE(fleet.Take("u2", Report({Bad("gpu_lost")}), kNow));
+  EXPECT_THAT(fleet.nodes(), SizeIs(1));
+  EXPECT_THAT(fleet.events(), IsEmpty());
+}
+
+TEST(Fleet, AFlappingNodeFillsNothing) {
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}, {"u2", "c2"}}, kNow);
+  for (int i = 0; i < 5000; ++i) {
+    fleet.Take("u1", i % 2 == 0 ? Report({Bad("gpu_lost")}) : Report(), kNow);
+  }
+  EXPECT_THAT(fleet.events(), SizeIs(Fleet::kEventsPerMinute));
+  EXPECT_EQ(fleet.dropped_events(), 5000u - Fleet::kEventsPerMinute);
+  EXPECT_THAT(fleet.ReportsToStore(), SizeIs(1));
+  // Others are heard all the same, and so is the node a minute later.
+  fleet.Take("u2", Report({Bad("gpu_lost")}), kNow);
+  EXPECT_THAT(fleet.events(), SizeIs(Fleet::kEventsPerMinute + 1));
+  fleet.Take("u1", Report({Bad("gpu_ecc")}), kNow + absl::Minutes(1));
+  EXPECT_EQ(fleet.nodes().at("u1").health.StandingOf("gpu_ecc"), Standing::kBad);
+  EXPECT_THAT(fleet.events(), SizeIs(Fleet::kEventsPerMinute + 2));
+}
+
+TEST(Fleet, WhatTheStoreKnowsIsNotStoredAgain) {
+  Fleet before;
+  before.SetMembers({{"u1", "c1"}}, kNow);
+  before.Take("u1", Report({Bad("gpu_lost")}), kNow);
+  const std::vector<HealthReportRecord> stored = before.ReportsToStore();
+  ASSERT_THAT(stored, SizeIs(1));
+  before.SetStored();
+  EXPECT_THAT(before.ReportsToStore(), IsEmpty());
+
+  Fleet after;
+  after.SetMembers({{"u1", "c1"}}, kNow + absl::Minutes(1));
+  after.Restore(stored[0]);
+  EXPECT_EQ(after.nodes().at("u1").health.StandingOf("gpu_lost"), Standing::kBad);
+  after.Take("u1", Report({Bad("gpu_lost")}), kNow);
+  EXPECT_THAT(after.ReportsToStore(), IsEmpty());
+  EXPECT_THAT(after.events(), IsEmpty());
+}
+
+TEST(Fleet, ANodeIsAwayFromItsFirstDisconnection) {
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}}, kNow + absl::Minutes(1));
+  EXPECT_EQ(fleet.nodes().at("u1").away_since, kNow + absl::Minutes(1)) << "it may still come";
+  fleet.Connect("u1");
+  EXPECT_TRUE(fleet.nodes().at("u1").needs_settings);
+  EXPECT_EQ(fleet.nodes().at("u1").away_since, std::nullopt);
+  fleet.Disconnect("u1", kNow);
+  fleet.Disconnect("u1", kNow + absl::Seconds(5));
+  EXPECT_EQ(fleet.nodes().at("u1").away_since, kNow);
+}
+
+}  // namespace
+}  // namespace muster::controller::health
