@@ -17,6 +17,7 @@
 #include "common/base/text/hostlist.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/health/health_monitor.h"
 #include "controller/inventory/inventory.h"
 #include "controller/rollout/plan/rollout_step.h"
 #include "controller/rollout/rollout_records.h"
@@ -120,7 +121,7 @@ absl::Status FillWork(Transaction& txn, absl::Time now, v1::GetStatusResponse& r
 
 NodeService::NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
                          AgentSessions& sessions, FactsKeeper& facts, slurm::SlurmControl& slurm,
-                         validation::JobGate& gate, About about)
+                         validation::JobGate& gate, health::HealthMonitor& health, About about)
     : store_(store),
       inventory_(inventory),
       enrollment_(enrollment),
@@ -128,6 +129,7 @@ NodeService::NodeService(Store& store, InventorySource& inventory, Enrollment& e
       facts_(facts),
       slurm_(slurm),
       gate_(gate),
+      health_(health),
       about_(std::move(about)) {}
 
 grpc::Status NodeService::ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
@@ -436,6 +438,14 @@ absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
     one.set_nodes(count);
   }
   response.set_store_bytes(store_.SizeBytes());
+  ASSIGN_OR_RETURN(health::HealthSummary health, health_.Summarize());
+  for (v1::HealthProblem& problem : health.problems) {
+    if (response.health_size() == kMaxNamed) break;
+    *response.add_health() = std::move(problem);
+  }
+  for (v1::HealthBreaker& breaker : health.breakers) {
+    if (breaker.has_open_since()) *response.add_health_breakers() = std::move(breaker);
+  }
   const absl::Time now = about_.clock->Now();
   return store_.View([&](Transaction& txn) { return FillWork(txn, now, response); });
 }

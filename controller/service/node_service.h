@@ -13,6 +13,9 @@ namespace muster {
 class Clock;
 }
 
+namespace muster::controller::health {
+class HealthMonitor;
+}
 namespace muster::controller::slurm {
 class SlurmControl;
 }
@@ -45,7 +48,7 @@ class NodeService final : public v1::NodeService::Service {
   // The references must outlive the object.
   NodeService(Store& store, InventorySource& inventory, Enrollment& enrollment,
               AgentSessions& sessions, FactsKeeper& facts, slurm::SlurmControl& slurm,
-              validation::JobGate& gate, About about);
+              validation::JobGate& gate, health::HealthMonitor& health, About about);
 
   grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
                          v1::ListNodesResponse* response) override;
@@ -103,6 +106,7 @@ class NodeService final : public v1::NodeService::Service {
   FactsKeeper& facts_;
   slurm::SlurmControl& slurm_;
   validation::JobGate& gate_;
+  health::HealthMonitor& health_;
   const About about_;
 };
 

@@ -68,7 +68,8 @@ void SessionRegistry::Sweep() {
     const absl::Duration silence = MaxSilence(fleet_size_);
     silence_.OnSweep(now);
     for (const auto& [key, session] : all_) {
-      if (!session->has_greeted() && silence_.Since(session->connected_at()) + kHelloTimeout < now) {
+      if (!session->has_greeted() &&
+          silence_.Since(session->connected_at()) + kHelloTimeout < now) {
         dead.emplace_back(session, absl::DeadlineExceededError("no Hello came"));
       } else if (silence_.Since(session->last_seen_at()) + silence < now) {
         dead.emplace_back(session, absl::DeadlineExceededError(absl::StrCat(

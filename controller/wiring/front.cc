@@ -95,7 +95,7 @@ Front::Front(const Config& config, Core& core, Work& work)
                                 absl::StrCat("http://", host, ":", packages->port(), "/packages/"));
               }}),
       nodes(*core.resources.store, core.inventory, core.enrollment, core.registry, core.facts,
-            work.slurm, *work.gate,
+            work.slurm, *work.gate, work.health,
             {config.cluster, core.resources.ca.pin(), kVersion, core.clock.Now(), &core.clock}),
       artifacts(*core.resources.store, *core.resources.blobs, BundleLoader(*core.resources.blobs),
                 work.approvals, core.clock, core.open_calls),
@@ -119,6 +119,7 @@ Front::Front(const Config& config, Core& core, Work& work)
                  return std::move(latest.inventory);
                }),
       stacks(*core.resources.store, core.inventory),
+      health(work.health, core.inventory, *core.resources.store, core.clock),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       notifications(work.notifications),
@@ -141,7 +142,7 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
            &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
-           &explanations, &users, &authority, &validations, &hardware, &stacks, &commands,
+           &explanations, &users, &authority, &validations, &hardware, &stacks, &health, &commands,
            &notifications, &web_logins}) {
     main.RegisterService(service);
   }

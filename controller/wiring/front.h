@@ -16,6 +16,7 @@
 #include "controller/service/event_service.h"
 #include "controller/service/explain_service.h"
 #include "controller/service/hardware_service.h"
+#include "controller/service/health_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
 #include "controller/service/notification_service.h"
@@ -74,6 +75,7 @@ struct Front {
   ValidationService validations;
   HardwareService hardware;
   StackService stacks;
+  HealthService health;
   CommandService commands;
   NotificationService notifications;
   WebSessions web_sessions;

@@ -51,6 +51,7 @@ Work::Work(const Config& config, Core& core)
       runs(ForRuns(config)),
       rollouts(ForRollouts(config)),
       policies(ForRollouts(config), rollouts),
+      health(ForHealth()),
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
@@ -60,6 +61,7 @@ Work::Work(const Config& config, Core& core)
   core.listeners.Attach(runs);
   core.listeners.Attach(validations);
   core.listeners.Attach(commands);
+  core.listeners.Attach(health);
 }
 
 absl::Status Work::Start() {
@@ -73,6 +75,8 @@ absl::Status Work::Start() {
   rollouts.Start();
   policies.Start();
   commands.Start();
+  RETURN_IF_ERROR(health.Resume());
+  health.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
   if (drains != nullptr) drains->Start();
   housekeeper.Start();
@@ -90,6 +94,7 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
+  health.Stop();
   policies.Stop();
   rollouts.Stop();
   if (drains != nullptr) drains->Stop();
@@ -167,6 +172,28 @@ validation::ValidationCollaborators Work::ForValidations() {
       .latest_inventory = [this] { return LatestInventory(); },
       .inventory = [this](uint64_t revision) { return core_.inventory.Get(revision); },
       .load_bundle = BundleLoader(*core_.resources.blobs),
+  };
+}
+
+health::HealthCollaborators Work::ForHealth() {
+  return {
+      .store = *core_.resources.store,
+      .sessions = core_.registry,
+      .gate = *gate,
+      .clock = core_.clock,
+      .latest_inventory =
+          [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
+        ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
+        return std::make_pair(latest.revision, std::move(latest.inventory));
+      },
+      .start_validation =
+          [this](const v1::CreateValidationRequest& request) -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const v1::Validation validation,
+                         validations.Create(request, ControllerActor()));
+        return validation.validation_id();
+      },
+      .notify = [](const health::Notice& notice) { LogWarning(notice.text); },
+      .warn = LogWarning,
   };
 }
 

@@ -11,6 +11,7 @@
 #include "controller/command/node_commands.h"
 #include "controller/gate/reboot_drains.h"
 #include "controller/gate/service_gate.h"
+#include "controller/health/health_monitor.h"
 #include "controller/housekeeper.h"
 #include "controller/notify/notifications.h"
 #include "controller/rollout/rollout_manager.h"
@@ -47,6 +48,7 @@ struct Work {
   std::unique_ptr<validation::JobGate> MakeGate(const Config& config);
   notify::NotifyCollaborators ForNotifications();
   validation::ValidationCollaborators ForValidations();
+  health::HealthCollaborators ForHealth();
   RunCollaborators ForRuns(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   // The facts that a node was asked for are in the store, or refused.
@@ -70,6 +72,7 @@ struct Work {
   RunManager runs;
   rollout::RolloutManager rollouts;
   rollout::UpdatePolicies policies;
+  health::HealthMonitor health;
   SecretRotations rotations;
   NodeCommands commands;
   Housekeeper housekeeper;

@@ -14,6 +14,7 @@
 #include "controller/enrollment/enrollment.h"
 #include "muster/v1/command.pb.h"
 #include "muster/v1/enrollment.pb.h"
+#include "muster/v1/health.pb.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
 #include "muster/v1/rollout.pb.h"
@@ -22,6 +23,8 @@ namespace muster::controller {
 namespace {
 
 constexpr size_t kMaxReasonBytes = 1024;
+constexpr absl::Duration kShortestSilence = absl::Minutes(1);
+constexpr absl::Duration kLongestSilence = absl::Hours(24 * 90);
 
 absl::Status CheckReason(absl::string_view reason) {
   if (reason.size() <= kMaxReasonBytes) return absl::OkStatus();
@@ -104,6 +107,16 @@ absl::Status Validate(const v1::RunCommandRequest& request) {
   const absl::Duration limit = ToDuration(request.time_limit());
   if (limit >= absl::Seconds(1) && limit <= kLongestCommand) return absl::OkStatus();
   return absl::InvalidArgumentError("time_limit: from 1s to 1h");
+}
+
+absl::Status Validate(const v1::CreateSilenceRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some, or all");
+  if (absl::StripAsciiWhitespace(request.reason()).empty())
+    return absl::InvalidArgumentError("reason: specify a reason; others see it in muster health");
+  const absl::Duration length = ToDuration(request.length());
+  if (length < kShortestSilence || length > kLongestSilence)
+    return absl::InvalidArgumentError("length: from 1m to 2160h (90 days)");
+  return CheckReason(request.reason());
 }
 
 absl::Status Validate(const v1::DrainNodesRequest& request) {

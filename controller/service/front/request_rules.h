@@ -14,6 +14,7 @@
 
 namespace muster::v1 {
 class CreateRolloutRequest;
+class CreateSilenceRequest;
 class CreateTokenRequest;
 class DrainNodesRequest;
 class InventoryFile;
@@ -40,6 +41,7 @@ absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist);
 absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request);
 
 absl::Status Validate(const v1::CreateRolloutRequest& request);
+absl::Status Validate(const v1::CreateSilenceRequest& request);
 absl::Status Validate(const v1::DrainNodesRequest& request);
 absl::Status Validate(const v1::RemoveNodeRequest& request);
 absl::Status Validate(const v1::ResumeNodesRequest& request);

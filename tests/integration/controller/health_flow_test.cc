@@ -1,0 +1,216 @@
+// From an agent's report to what people see and may do about it, over the wire.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
+#include "muster/v1/agent_session.grpc.pb.h"
+#include "muster/v1/health.grpc.pb.h"
+#include "muster/v1/node.grpc.pb.h"
+#include "tests/fixtures/test_controller.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kUuid[] = "11111111-1111-4111-8111-111111111111";
+
+class HealthFlowTest : public ControllerFixture {
+ protected:
+  void SetUp() override {
+    ControllerFixture::SetUp();
+    controller_.reset();
+    NodeRecord node;
+    node.uuid = kUuid;
+    node.name = "c001";
+    node.state = NodeRecord::kConfigured;
+    std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
+    ASSERT_OK(store->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
+    store.reset();  // only one process may hold it
+    StoreInventory(
+        "cluster: test\nnodes:\n  c[001-003]: {role: compute}\n"
+        "health: {all: {disabled: [nic_errors]}}\n",
+        2);
+    Start();
+    agents_ =
+        v1::AgentSessionService::NewStub(Connect(controller_->port(), Issue(Role::kNode, kUuid)));
+  }
+  void TearDown() override {
+    context_.TryCancel();
+    if (stream_ != nullptr) stream_->Finish();
+    ControllerFixture::TearDown();
+  }
+
+  void Join() {
+    stream_ = agents_->Connect(&context_);
+    v1::AgentMessage hello;
+    hello.mutable_hello()->set_boot_id("b1");
+    hello.mutable_hello()->set_agent_version("0.1.0");
+    stream_->Write(hello);
+  }
+  // What the agent watches, and one condition, if it has a name.
+  void Report(const std::string& bad, const std::string& evidence = "") {
+    v1::AgentMessage message;
+    v1::HealthReport& report = *message.mutable_health();
+    report.add_watched("gpu_lost");
+    report.add_watched("disk_full");
+    if (!bad.empty()) {
+      v1::Condition& condition = *report.add_conditions();
+      condition.set_name(bad);
+      condition.set_object("GPU-1");
+      condition.set_status(v1::CONDITION_STATUS_BAD);
+      condition.set_severity(v1::CONDITION_SEVERITY_FATAL);
+      condition.set_evidence(evidence);
+    }
+    stream_->Write(message);
+  }
+  std::unique_ptr<v1::HealthService::Stub> As(Role role) {
+    return v1::HealthService::NewStub(Connect(controller_->port(), Issue(role, "ann")));
+  }
+  v1::ListHealthResponse List(const std::string& nodes = "") {
+    v1::ListHealthRequest request;
+    request.set_nodes(nodes);
+    v1::ListHealthResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = As(Role::kViewer)->ListHealth(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  // The node's health once `is_there` holds for it, or ten seconds have passed.
+  template <typename IsThere>
+  v1::NodeHealth Await(IsThere is_there) {
+    v1::NodeHealth health;
+    for (int i = 0; i < 500; ++i) {
+      const v1::ListHealthResponse listed = List("c001");
+      if (listed.nodes_size() == 1) health = listed.nodes(0);
+      if (is_there(health)) break;
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+    return health;
+  }
+  grpc::Status Silence(Role role, const std::string& condition, v1::Silence* silence) {
+    v1::CreateSilenceRequest request;
+    request.set_nodes("c[001-002]");
+    request.set_condition(condition);
+    request.set_reason("fans");
+    *request.mutable_length() = ToProtoDuration(absl::Hours(1));
+    v1::CreateSilenceResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = As(role)->CreateSilence(&context, request, &response);
+    *silence = response.silence();
+    return status;
+  }
+
+  std::unique_ptr<v1::AgentSessionService::Stub> agents_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ControllerMessage>> stream_;
+};
+
+TEST_F(HealthFlowTest, AReportIsSeenHeldAndExplained) {
+  EXPECT_EQ(List().unknown(), 1u) << "a member without a report; c002 and c003 have not joined";
+  Join();
+  v1::ControllerMessage message;
+  while (stream_->Read(&message) && !message.has_health_settings()) {
+  }
+  EXPECT_THAT(message.health_settings().disabled(), ElementsAre("nic_errors"));
+  // A terminal must not do what a node says.
+  Report("gpu_lost", "Xid 79\x1b[31m\nfallen off");
+  const v1::NodeHealth health =
+      Await([](const v1::NodeHealth& node) { return node.conditions_size() > 0; });
+  EXPECT_EQ(health.status(), v1::CONDITION_STATUS_BAD);
+  ASSERT_THAT(health.conditions(), SizeIs(1));
+  EXPECT_EQ(health.conditions(0).condition().evidence(), "Xid 79 fallen off");
+  EXPECT_EQ(health.conditions(0).action(), v1::HEALTH_ACTION_DRAIN);
+  EXPECT_EQ(health.conditions(0).response(), v1::HEALTH_RESPONSE_DRAINED);
+  EXPECT_THAT(health.conditions(0).next(), HasSubstr("repair the node"));
+
+  v1::GetStatusResponse status;
+  grpc::ClientContext context;
+  const auto nodes =
+      v1::NodeService::NewStub(Connect(controller_->port(), Issue(Role::kViewer, "vera")));
+  ASSERT_TRUE(nodes->GetStatus(&context, {}, &status).ok());
+  ASSERT_THAT(status.health(), SizeIs(1));
+  EXPECT_EQ(status.health(0).nodes(), "c001");
+  EXPECT_EQ(status.health(0).condition(), "gpu_lost");
+
+  v1::ListConditionHistoryRequest asked;
+  asked.set_nodes("c001");
+  v1::ListConditionHistoryResponse history;
+  grpc::ClientContext other;
+  ASSERT_TRUE(As(Role::kViewer)->ListConditionHistory(&other, asked, &history).ok());
+  ASSERT_THAT(history.events(), SizeIs(1));
+  EXPECT_EQ(history.events(0).condition().status(), v1::CONDITION_STATUS_BAD);
+
+  Report("");
+  EXPECT_EQ(Await([](const v1::NodeHealth& node) {
+              return node.conditions_size() > 0 &&
+                     node.conditions(0).response() == v1::HEALTH_RESPONSE_RECOVERING;
+            }).status(),
+            v1::CONDITION_STATUS_OK);
+}
+
+TEST_F(HealthFlowTest, OperatorsSilence) {
+  v1::Silence silence;
+  EXPECT_EQ(Silence(Role::kViewer, "gpu_lost", &silence).error_code(), grpc::PERMISSION_DENIED);
+  const grpc::Status unknown = Silence(Role::kOperator, "gpu_lots", &silence);
+  EXPECT_EQ(unknown.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("did you mean 'gpu_lost'"));
+  ASSERT_TRUE(Silence(Role::kOperator, "gpu_lost", &silence).ok());
+  EXPECT_EQ(silence.nodes(), "c[001-002]");
+  EXPECT_EQ(silence.created_by(), "operator:ann");
+  Join();
+  Report("gpu_lost", "Xid 79");
+  const v1::NodeHealth health =
+      Await([](const v1::NodeHealth& node) { return node.conditions_size() > 0; });
+  EXPECT_EQ(health.conditions(0).response(), v1::HEALTH_RESPONSE_SILENCED);
+  EXPECT_EQ(health.conditions(0).silence_id(), silence.silence_id());
+  EXPECT_THAT(health.conditions(0).next(), HasSubstr("operator:ann"));
+
+  v1::DeleteSilenceRequest request;
+  request.set_silence_id(silence.silence_id());
+  v1::DeleteSilenceResponse deleted;
+  for (const grpc::StatusCode expected : {grpc::OK, grpc::NOT_FOUND}) {
+    grpc::ClientContext context;
+    EXPECT_EQ(As(Role::kOperator)->DeleteSilence(&context, request, &deleted).error_code(),
+              expected);
+  }
+  v1::ListSilencesResponse listed;
+  grpc::ClientContext context;
+  ASSERT_TRUE(As(Role::kViewer)->ListSilences(&context, {}, &listed).ok());
+  EXPECT_THAT(listed.silences(), IsEmpty());
+  Await([](const v1::NodeHealth& node) {
+    return node.conditions_size() > 0 &&
+           node.conditions(0).response() == v1::HEALTH_RESPONSE_DRAINED;
+  });
+}
+
+// More conditions than a node has parts, or names that are none: no agent says so.
+TEST_F(HealthFlowTest, AReportBeyondMeasureCutsOff) {
+  v1::AgentMessage messages[3];
+  for (int i = 0; i < 257; ++i) messages[0].mutable_health()->add_conditions()->set_name("a");
+  messages[1].mutable_health()->add_conditions()->set_name("a b; rm -rf /");
+  messages[2].mutable_health()->add_watched(std::string(100, 'x'));
+  for (const v1::AgentMessage& message : messages) {
+    grpc::ClientContext context;
+    const auto stream = agents_->Connect(&context);
+    v1::AgentMessage hello;
+    hello.mutable_hello()->set_boot_id("b1");
+    hello.mutable_hello()->set_agent_version("0.1.0");
+    stream->Write(hello);
+    stream->Write(message);
+    v1::ControllerMessage ignored;
+    while (stream->Read(&ignored)) {
+    }
+    EXPECT_EQ(stream->Finish().error_code(), grpc::INVALID_ARGUMENT);
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller
