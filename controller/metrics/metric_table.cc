@@ -113,6 +113,24 @@ constexpr Metric kMetrics[] = {
     {"muster_rollout_nodes", MetricKind::kGauge, "step",
      "Nodes of updates that have not ended, by what happens to them: pending, draining, applying.",
      [](const Readings& r) { return By("step", r.rollout_nodes); }},
+    {"muster_node_conditions", MetricKind::kGauge, "condition, status",
+     "Nodes with a condition that is bad or unknown; docs/health.md has the conditions.",
+     [](const Readings& r) {
+       Samples samples;
+       for (const auto& [key, count] : r.conditions)
+         samples.push_back(
+             {{{"condition", key.first}, {"status", key.second}}, static_cast<double>(count)});
+       return samples;
+     }},
+    {"muster_health_drained_nodes", MetricKind::kGauge, "",
+     "Nodes that are kept out of Slurm because of their health.",
+     [](const Readings& r) { return One(static_cast<double>(r.health_drained)); }},
+    {"muster_health_breakers_open", MetricKind::kGauge, "",
+     "Breakers of the health policy that are open: too many nodes are bad at once.",
+     [](const Readings& r) { return One(static_cast<double>(r.health_breakers_open)); }},
+    {"muster_health_events_dropped_total", MetricKind::kCounter, "",
+     "Changes of conditions that are not in the history, because a node made too many.",
+     [](const Readings& r) { return One(static_cast<double>(r.health_events_dropped)); }},
     {"muster_slurm_gate_shut", MetricKind::kGauge, "",
      "1: Slurm gets only nodes that have passed a validation. 0: the gate is off.",
      [](const Readings& r) { return One(r.gate_is_shut ? 1 : 0); }},

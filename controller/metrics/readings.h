@@ -43,7 +43,12 @@ struct Readings {
   size_t validations = 0;
   std::map<std::string, size_t> rollouts;       // by state
   std::map<std::string, size_t> rollout_nodes;  // of these, by step
-  bool gate_is_shut = false;                    // Slurm gets only nodes that have passed
+  // Nodes by the name of a condition and its status, "bad" or "unknown".
+  std::map<std::pair<std::string, std::string>, size_t> conditions;
+  size_t health_drained = 0;  // nodes that health keeps out of Slurm
+  size_t health_breakers_open = 0;
+  uint64_t health_events_dropped = 0;  // changes of conditions that were too many to keep
+  bool gate_is_shut = false;           // Slurm gets only nodes that have passed
   bool gate_is_in_trouble = false;
   std::vector<ChannelReading> channels;
   uint64_t notifications_dropped = 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -15,6 +16,8 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "controller/config.h"
+#include "controller/inventory/health_policy.h"
+#include "controller/inventory/inventory.h"
 #include "controller/metrics/metric_table.h"
 #include "controller/metrics/readings.h"
 #include "controller/rollout/plan/node_step.h"
@@ -62,6 +65,29 @@ ProcessReading ReadProcess() {
   return process;
 }
 
+// Names that nobody knows, as hostile agents may send them, are one condition: each would be a
+// series of its own.
+void ReadHealth(const health::HealthSummary& summary, const Inventory* inventory,
+                Readings& readings) {
+  for (const v1::NodeHealth& node : summary.nodes) {
+    std::set<std::pair<std::string, std::string>> found;
+    bool is_drained = false;
+    for (const v1::ConditionView& view : node.conditions()) {
+      const v1::Condition& condition = view.condition();
+      is_drained |= view.has_drained_at();
+      if (condition.status() == v1::CONDITION_STATUS_OK) continue;
+      const bool is_known = inventory != nullptr && inventory->health().Knows(condition.name());
+      found.emplace(is_known ? condition.name() : "other",
+                    condition.status() == v1::CONDITION_STATUS_BAD ? "bad" : "unknown");
+    }
+    for (const auto& key : found) ++readings.conditions[key];
+    readings.health_drained += is_drained;
+  }
+  for (const v1::HealthBreaker& breaker : summary.breakers)
+    readings.health_breakers_open += breaker.has_open_since();
+  readings.health_events_dropped = summary.dropped_events;
+}
+
 absl::Status ReadWork(Transaction& txn, Readings& readings) {
   ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
   readings.runs = runs.size();
@@ -105,6 +131,8 @@ absl::StatusOr<std::string> MetricsPage::Render() {
     readings.channels.push_back(
         {channel.config->name, channel.summary.pending, channel.delivered, channel.failed});
   readings.notifications_dropped = work_.notifications.dropped();
+  ASSIGN_OR_RETURN(const health::HealthSummary health, work_.health.Summarize());
+  ReadHealth(health, inventory.ok() ? inventory->inventory.get() : nullptr, readings);
   readings.gate_is_shut = work_.gate->is_shut();
   readings.gate_is_in_trouble = !work_.gate->trouble().ok();
   readings.store_bytes = store.SizeBytes();
