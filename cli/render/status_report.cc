@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/render/health_report.h"
 #include "cli/render/output.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/hostlist.h"
@@ -86,6 +87,7 @@ std::string RenderStatus(const v1::GetStatusResponse& status, absl::string_view 
                                 ? absl::StrCat("revision ", status.inventory_revision())
                                 : std::string("none yet (muster inventory apply)"));
   if (status.slurm_gate()) text += Line("slurm", InSlurm(status));
+  text += RenderProblems(status, now);
   if (status.runs().empty() && status.validations().empty() && status.rollouts().empty()) {
     text += Line("running", "nothing");
   } else {
