@@ -192,7 +192,19 @@ health::HealthCollaborators Work::ForHealth() {
                          validations.Create(request, ControllerActor()));
         return validation.validation_id();
       },
-      .notify = [](const health::Notice& notice) { LogWarning(notice.text); },
+      .notify =
+          [this](const health::Notice& notice) {
+            LogWarning(notice.text);
+            notify::Notification told;
+            told.kind = notice.is_breaker ? "health.breaker" : "health.condition";
+            if (notice.severity == v1::CONDITION_SEVERITY_FATAL)
+              told.severity = notify::Severity::kCritical;
+            told.nodes = notice.nodes;
+            told.key = notice.condition;
+            told.text = notice.text;
+            told.resolved = notice.is_resolved;
+            notifications.Post(std::move(told));
+          },
       .warn = LogWarning,
   };
 }
