@@ -50,10 +50,8 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
                           "type",
                           "url",
                           "severity"}) {
-                          "health",
-                          "conditions",
-                          "breaker",
-                          "retest"}) {
+    "health", "conditions", "breaker", "retest"
+  }) {
     EXPECT_THAT(example, ::testing::ContainsRegex(absl::StrCat("(^|[^a-z_])", key, ":"))) << key;
     EXPECT_THAT(page.substr(page.find("```", begin + 3)), ::testing::HasSubstr(key)) << key;
   }
