@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMaxText = 1024;
 
 // Words of nodes must neither control the terminal nor begin lines of their own.
-std::string OneLine(absl::string_view text) { return PlainText(text, Lines::kOne, kMaxText); }
+std::string CleanLine(absl::string_view text) { return PlainText(text, Lines::kOne, kMaxText); }
 
 struct ResponseWords {
   v1::HealthResponse response;
@@ -63,7 +63,7 @@ std::string SeverityWord(v1::ConditionSeverity severity) {
   return Word(v1::ConditionSeverity_Name(severity), "CONDITION_SEVERITY_");
 }
 
-std::string OrDash(const std::string& text) { return text.empty() ? "-" : OneLine(text); }
+std::string OrDash(const std::string& text) { return text.empty() ? "-" : CleanLine(text); }
 
 std::string Since(const v1::Condition& condition, absl::Time now) {
   return condition.has_since() ? HumanTime(ToTime(condition.since()), now) : "-";
@@ -143,7 +143,7 @@ std::string RenderHealth(const v1::ListHealthResponse& response, absl::Time now)
     for (const v1::ConditionView& view : node.conditions()) {
       const v1::Condition& condition = view.condition();
       rows.Add(node.node(),
-               {OneLine(condition.name()), OrDash(condition.object()),
+               {CleanLine(condition.name()), OrDash(condition.object()),
                 node.connected() || condition.name() == "node_lost"
                     ? StatusWord(condition.status())
                     : absl::StrCat("was ", StatusWord(condition.status())),
@@ -151,7 +151,8 @@ std::string RenderHealth(const v1::ListHealthResponse& response, absl::Time now)
                 std::string(WordsOf(view.response()).word), OrDash(condition.evidence())},
                condition);
       if (view.next().empty()) continue;
-      const std::string what = absl::StrCat(OneLine(condition.name()), ": ", OneLine(view.next()));
+      const std::string what =
+          absl::StrCat(CleanLine(condition.name()), ": ", CleanLine(view.next()));
       std::vector<std::string>& nodes = next[what];
       if (nodes.empty()) order.push_back(what);
       if (nodes.empty() || nodes.back() != node.node()) nodes.push_back(node.node());
@@ -178,7 +179,7 @@ std::string RenderConditionHistory(const v1::ListConditionHistoryResponse& respo
   Table table({"TIME", "NODE", "CONDITION", "PART", "BECAME", "FOUND"});
   for (const v1::ConditionEvent& event : response.events()) {
     const v1::Condition& condition = event.condition();
-    table.AddRow({HumanTime(ToTime(event.time()), now), event.node(), OneLine(condition.name()),
+    table.AddRow({HumanTime(ToTime(event.time()), now), event.node(), CleanLine(condition.name()),
                   OrDash(condition.object()), StatusWord(condition.status()),
                   OrDash(condition.evidence())});
   }
@@ -191,7 +192,7 @@ std::string RenderSilences(const v1::ListSilencesResponse& response, absl::Time 
     table.AddRow({silence.silence_id(), silence.nodes(),
                   silence.condition().empty() ? "every condition" : silence.condition(),
                   HumanTime(ToTime(silence.until()), now), silence.created_by(),
-                  OneLine(silence.reason())});
+                  CleanLine(silence.reason())});
   }
   return table.ToString();
 }
@@ -209,14 +210,14 @@ std::string RenderProblems(const v1::GetStatusResponse& status, absl::Time now) 
   };
   for (const v1::HealthProblem& problem : status.health()) {
     line(text.empty() ? "wrong" : "",
-         absl::StrCat(OneLine(problem.condition()), " (", SeverityWord(problem.severity()), ") on ",
-                      problem.nodes(),
+         absl::StrCat(CleanLine(problem.condition()), " (", SeverityWord(problem.severity()),
+                      ") on ", problem.nodes(),
                       problem.has_since()
                           ? absl::StrCat(" for ", HumanDuration(now - ToTime(problem.since())))
                           : "",
-                      problem.evidence().empty() ? "" : ": ", OneLine(problem.evidence())));
+                      problem.evidence().empty() ? "" : ": ", CleanLine(problem.evidence())));
     line("", absl::StrCat("  ", WordsOf(problem.response()).owner,
-                          problem.next().empty() ? "" : ": ", OneLine(problem.next())));
+                          problem.next().empty() ? "" : ": ", CleanLine(problem.next())));
   }
   for (const v1::HealthBreaker& breaker : status.health_breakers()) {
     line("breaker", absl::StrCat("too many nodes of ", breaker.group(),

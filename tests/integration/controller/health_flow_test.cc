@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr char kUuid[] = "11111111-1111-4111-8111-111111111111";
+constexpr char kHealthUuid[] = "11111111-1111-4111-8111-111111111111";
 
 class HealthFlowTest : public ControllerFixture {
  protected:
@@ -28,7 +28,7 @@ class HealthFlowTest : public ControllerFixture {
     ControllerFixture::SetUp();
     controller_.reset();
     NodeRecord node;
-    node.uuid = kUuid;
+    node.uuid = kHealthUuid;
     node.name = "c001";
     node.state = NodeRecord::kConfigured;
     std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
@@ -39,8 +39,8 @@ class HealthFlowTest : public ControllerFixture {
         "health: {all: {disabled: [nic_errors]}}\n",
         2);
     Start();
-    agents_ =
-        v1::AgentSessionService::NewStub(Connect(controller_->port(), Issue(Role::kNode, kUuid)));
+    agents_ = v1::AgentSessionService::NewStub(
+        Connect(controller_->port(), Issue(Role::kNode, kHealthUuid)));
   }
   void TearDown() override {
     context_.TryCancel();
