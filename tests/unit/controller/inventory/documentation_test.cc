@@ -49,9 +49,11 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
                           "notifications",
                           "type",
                           "url",
-                          "severity"}) {
-    "health", "conditions", "breaker", "retest"
-  }) {
+                          "severity",
+                          "health",
+                          "conditions",
+                          "breaker",
+                          "retest"}) {
     EXPECT_THAT(example, ::testing::ContainsRegex(absl::StrCat("(^|[^a-z_])", key, ":"))) << key;
     EXPECT_THAT(page.substr(page.find("```", begin + 3)), ::testing::HasSubstr(key)) << key;
   }
