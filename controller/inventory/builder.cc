@@ -103,13 +103,11 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
     const char* key;
     void (InventoryBuilder::*read)(const yaml::Document&, const yaml::Entry&);
   };
-  const Section sections[] = {{"nodes", &InventoryBuilder::ReadNodes},
-                              {"racks", &InventoryBuilder::ReadRack},
-                              {"groups", &InventoryBuilder::ReadGroup},
-                              {"partitions", &InventoryBuilder::ReadPartition},
-                              {"updates", &InventoryBuilder::ReadUpdate},
-                              {"notifications", &InventoryBuilder::ReadChannel},
-                              {"health", &InventoryBuilder::ReadHealth}};
+  const Section sections[] = {
+      {"nodes", &InventoryBuilder::ReadNodes},    {"racks", &InventoryBuilder::ReadRack},
+      {"groups", &InventoryBuilder::ReadGroup},   {"partitions", &InventoryBuilder::ReadPartition},
+      {"updates", &InventoryBuilder::ReadUpdate}, {"notifications", &InventoryBuilder::ReadChannel},
+      {"health", &InventoryBuilder::ReadHealth}};
   for (const Section& section : sections) {
     const yaml::Node* node = document.root().Find(section.key);
     if (node == nullptr || node->IsNull()) continue;

@@ -170,7 +170,8 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
 // groups, partitions, update policies, notification channels. Node lists are folded (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
 // The SHA-256 of all that a playbook can find in it: not of update policies and notifications.
-// groups, partitions, update policies, what is written about health. Node lists are folded (c[001-006]).
+// groups, partitions, update policies, what is written about health. Node lists are folded
+// (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
 // The SHA-256 of all that a playbook can find in it, and hence not of its policies.
 std::string ContentDigest(const Inventory& inventory);

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "controller/store/notification_tables.h"
 #include "controller/store/health_tables.h"
+#include "controller/store/notification_tables.h"
 #include "controller/store/rollout_tables.h"
 #include "controller/store/validation_tables.h"
 
