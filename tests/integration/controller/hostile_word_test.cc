@@ -147,7 +147,7 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
   const grpc::Status status = validations->CreateValidation(&creating, create, &created);
   ASSERT_TRUE(status.ok()) << status.error_message();
   v1::ControllerMessage start = client->Next();
-  while (start.has_reboot_answer()) start = client->Next();
+  while (start.has_reboot_answer() || start.has_health_settings()) start = client->Next();
   const std::string check_id = start.start_check().check_id();
   ASSERT_NE(check_id, "");
   say_poisoned(*v1::CheckUpdate::descriptor(), [&] {

@@ -291,6 +291,17 @@ TEST(MessageRulesTest, NoTextOfAnAgentCarriesWhatSteers) {
       }
       if (message.has_hello() && message.hello().boot_id().empty())
         message.mutable_hello()->set_boot_id("b1");
+      if (message.has_health() && path.name() != "health.conditions.name") {
+        for (v1::Condition& condition : *message.mutable_health()->mutable_conditions())
+          condition.set_name("disk_full");
+      }
+      for (int i = 0; i < message.reports().reports_size(); ++i) {
+        v1::Report& report = *message.mutable_reports()->mutable_reports(i);
+        if (!report.step().has_reboot_pending()) continue;
+        v1::PendingReboot& pending = *report.mutable_step()->mutable_reboot_pending();
+        if (pending.boot_id().empty()) pending.set_boot_id("b1");
+        if (pending.reason().empty()) pending.set_reason("kernel");
+      }
       if (!is_facts) Clean(message);
       if (!Check(message).ok()) {
         ++refused;
