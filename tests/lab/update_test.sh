@@ -228,7 +228,7 @@ wait_for 60 "all serve again" all_serve
 
 step "jobs that take too long are requeued if that is asked for, where they can be"
 slow=$(submit -w c001 --requeue -t 20 -o /var/tmp/slow.out \
-  --wrap 'echo begin; [ -n "$SLURM_RESTART_COUNT" ] || sleep 900; echo end')
+  --wrap 'echo begin; [ -n "$SLURM_RESTART_COUNT" ] || exec sleep 900; echo end')
 firm=$(submit -w c002 --no-requeue -t 20 -o /var/tmp/firm.out \
   --wrap 'for i in $(seq 40); do echo line $i; sleep 1; done')
 both_run() { [[ $(job_state "$slow") == JobState=RUNNING && $(job_state "$firm") == JobState=RUNNING ]]; }

@@ -74,6 +74,8 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
     report.set_plan_id(plan.plan_id());
     report.mutable_step()->set_step_id(absl::StrCat("s", sequence));
     report.mutable_step()->set_status(v1::STEP_STATUS_FAILED);
+    report.mutable_step()->mutable_reboot_pending()->set_boot_id("boot");
+    report.mutable_step()->mutable_reboot_pending()->set_reason("a kernel");
     return message;
   });
   say_poisoned(*v1::StepProgress::descriptor(), [&] {
@@ -147,7 +149,7 @@ TEST_F(HostileWordTest, NoTextOfAReportReachesAScreenUncleaned) {
   const grpc::Status status = validations->CreateValidation(&creating, create, &created);
   ASSERT_TRUE(status.ok()) << status.error_message();
   v1::ControllerMessage start = client->Next();
-  while (start.has_reboot_answer() || start.has_health_settings()) start = client->Next();
+  while (start.has_reboot_answer()) start = client->Next();
   const std::string check_id = start.start_check().check_id();
   ASSERT_NE(check_id, "");
   say_poisoned(*v1::CheckUpdate::descriptor(), [&] {
