@@ -37,7 +37,7 @@ constexpr FieldRule kNodeRules[] = {
     Text("StepResult.role", Letters::kLine, kLineBytes),
     Text("StepResult.name", Letters::kLine, kLineBytes),
     Text("StepResult.resource", Letters::kLine, kLineBytes),
-    Required(Text("PendingReboot.reason", Letters::kLine, kLineBytes)),
+    Text("PendingReboot.reason", Letters::kLine, kLineBytes),
     Required(Text("PendingReboot.boot_id", Letters::kId, 128)),
     Text("Change.field", Letters::kLine, kValueBytes),
     Text("Change.before", Letters::kText, kValueBytes),
