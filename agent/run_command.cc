@@ -195,6 +195,8 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       *new health::HealthMonitor({.boot_id = boot_id,
                                   .record_path = paths.Health(),
                                   .local_report = health::kLocalReport,
+                                  // systemd writes it in every container.
+                                  .is_container = ::access("/run/systemd/container", F_OK) == 0,
                                   .probes = health::MakeProbes({.processes = &processes,
                                                                 .units = &units,
                                                                 .clock = &clock,

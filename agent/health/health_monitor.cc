@@ -150,7 +150,10 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
   const double lost = trends_.Add("kmsg/lost", static_cast<double>(log.lost), now).in_hour;
   looks_without_round_ = log.rounds == log_rounds_ ? looks_without_round_ + 1 : 0;
   log_rounds_ = log.rounds;
-  if (!log.status.ok()) {
+  const bool has_log = !options_.is_container || !absl::IsNotFound(log.status);
+  if (!has_log) {
+    // Nothing is watched, as the report says.
+  } else if (!log.status.ok()) {
     findings.Bad("kmsg_reader", "", std::string(log.status.message()));
   } else if (looks_without_round_ >= kLogPatience) {
     findings.Bad("kmsg_reader", "", "the reader of the kernel's log has stopped");
@@ -167,6 +170,7 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
                               ConditionBoard::kMaxRows, " others"));
   own_.Merge(OwnConditions(), findings.troubles, 2 * kSelfInterval, now);
   for (const WatchedCondition& own : OwnConditions()) watched_.insert(own.name);
+  if (!has_log) watched_.erase("kmsg_reader");
   for (const std::string& name : LogConditions()) {
     if (log.status.ok()) {
       watched_.insert(name);

@@ -42,6 +42,7 @@ class HealthMonitor {
     std::string record_path;  // in the state folder
     std::string local_report;
     std::string log_path = "/dev/kmsg";
+    bool is_container = false;  // it may have no log of the kernel, and nobody is to blame
     std::vector<ProbeSpec> probes;
     RunSiteCommand run_site;
     // Called when TakeDue() has something new, and with messages for the agent's log; from any

@@ -101,6 +101,7 @@ class HealthMonitorTest : public ::testing::Test {
                                .record_path = dir_.path() + "/health",
                                .local_report = dir_.path() + "/run/health",
                                .log_path = Log(),
+                               .is_container = is_container_,
                                .probes = {{.name = "disks",
                                            .conditions = {{"disk_full", {}}},
                                            .interval = absl::Seconds(30),
@@ -174,6 +175,7 @@ class HealthMonitorTest : public ::testing::Test {
   std::shared_ptr<ScriptedProbe> other_ = std::make_shared<ScriptedProbe>();
   std::atomic<uint32_t> site_status_ = 0;
   std::atomic<int> wakes_ = 0;
+  bool is_container_ = false;
   int writer_ = -1;
   int reports_ = 0;
   v1::HealthReport report_;
@@ -201,6 +203,22 @@ TEST_F(HealthMonitorTest, ReportsWhatIsWrongAndWhatIsWatched) {
   EXPECT_THAT(Names(report_), Contains("disk_full /a"));
   probe_->Set(false);
   AwaitReport(IsEmpty());
+}
+
+TEST_F(HealthMonitorTest, AContainerIsNotBlamedForHavingNoLog) {
+  ASSERT_EQ(::unlink(Log().c_str()), 0);
+  for (const bool is_container : {true, false}) {
+    SCOPED_TRACE(is_container);
+    is_container_ = is_container;
+    Start();
+    monitor_->OnConnected();
+    AwaitNext();
+    for (int i = 0; i < 100 && !Watches("agent_overload"); ++i) AwaitNext();
+    EXPECT_EQ(Watches("kmsg_reader"), !is_container);
+    EXPECT_FALSE(Watches("oom_kill"));
+    monitor_.reset();
+    reports_ = 0;
+  }
 }
 
 TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {
