@@ -52,7 +52,7 @@ struct Situation {
   Silences silences;
   std::map<std::string, HealthBreakerRecord> breakers;  // by group
   const std::vector<DrainLimit>* limits = nullptr;      // HealthPolicy::breakers(), never nullptr
-  // Of any node, by uuid; nullptr: it is no member any more.
+  // The rules of any node, by uuid; nullptr: it is not a member any more.
   std::function<const HealthRules*(const std::string&)> rules_of;
 };
 

@@ -41,7 +41,7 @@ class Fleet {
   // Before nodes connect: what the store has.
   void Restore(const HealthReportRecord& stored);
 
-  // Of a node that is no member yet: nothing happens, and the answer is false.
+  // These change nothing and return false for a node that is not a member yet.
   bool Connect(absl::string_view uuid);
   bool Disconnect(absl::string_view uuid, absl::Time now);
   bool Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now);

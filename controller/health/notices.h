@@ -1,4 +1,4 @@
-// Who is to be notified of what: once, and folded over nodes. Pure.
+// Decides what people are notified of: once, and folded over nodes. Pure.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// A reply that goes on as long as there is something to say, for server-sent events.
+// A reply that lasts as long as there is something to say, for server-sent events.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Who is logged in to the page.
+// The people who are logged in to the page.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class WebSessions {
   // After the last request; an open page makes one every few seconds.
   static constexpr absl::Duration kIdle = absl::Hours(1);
   static constexpr absl::Duration kLongest = absl::Hours(12);
-  // Of one person; the oldest makes room.
+  // A person has at most so many; the oldest makes room.
   static constexpr size_t kMaxLinks = 4;
   static constexpr size_t kMaxSessions = 8;
 

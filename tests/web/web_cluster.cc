@@ -27,7 +27,7 @@ using controller::validation::ServiceState;
 
 constexpr size_t kNodesInRack = 40;
 constexpr size_t kRacksAtSwitch = 8;
-// Of so many nodes, one is quarantined, one is held by a person, and one has a machine that is off.
+// One node is quarantined, one is held by a person, and one has a machine that is off.
 constexpr size_t kQuarantinedOf = 47;
 constexpr size_t kHeldOf = 61;
 constexpr size_t kOffOf = 84;

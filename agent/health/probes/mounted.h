@@ -19,7 +19,7 @@ struct Mounted {
 
 // /proc/self/mountinfo; see proc(5). Lines that are none are left out. Pure.
 std::vector<Mounted> ParseMountInfo(absl::string_view mountinfo);
-// Of the node whose files are below `root`.
+// Reads that of the node whose files are below `root`.
 absl::StatusOr<std::vector<Mounted>> ReadMounted(const std::string& root);
 
 // On a disk, or in memory, of this node and meant to be written to.

@@ -35,7 +35,7 @@ namespace muster::agent::health {
 class GpuNames {
  public:
   void Set(std::map<std::string, std::string> uuids);
-  // Of the GPU whose address begins so; "": not known.
+  // The UUID of the GPU whose address begins so; "": not known.
   std::string At(absl::string_view slot) const;
 
  private:

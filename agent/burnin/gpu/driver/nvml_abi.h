@@ -41,7 +41,7 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
-// Of nvmlDeviceGetMemoryInfo_v2: unlike above, what the driver keeps for itself is not used.
+// nvmlDeviceGetMemoryInfo_v2 fills it: unlike above, what the driver keeps for itself is not used.
 struct MemoryV2 {
   unsigned version;
   unsigned long long total, reserved, free, used;

@@ -32,7 +32,7 @@ inline v1::Condition Unknown(const std::string& name) {
   return condition;
 }
 
-// Of an agent that watches some conditions of the catalogue.
+// A report of an agent that watches some conditions of the catalogue.
 inline v1::HealthReport Report(const std::vector<v1::Condition>& conditions = {}) {
   v1::HealthReport report;
   for (const v1::Condition& condition : conditions) *report.add_conditions() = condition;

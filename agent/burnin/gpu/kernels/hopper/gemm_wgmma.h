@@ -21,7 +21,7 @@ class WgmmaRing {
   MUSTER_DEVICE uint32_t b() const { return a() + kWgmmaRows * kWgmmaDepth; }
   MUSTER_DEVICE uint32_t full() const { return Barriers() + stage_ * 16; }
   MUSTER_DEVICE uint32_t empty() const { return full() + 8; }
-  // Of the present phase of full(); that of empty() is the other one.
+  // The parity of the present phase of full(); that of empty() is the other one.
   MUSTER_DEVICE unsigned parity() const { return parity_; }
   MUSTER_DEVICE void Advance() {
     if (++stage_ < kWgmmaStages) return;
