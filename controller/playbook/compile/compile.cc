@@ -19,6 +19,7 @@
 #include "controller/playbook/compile/scopes.h"
 #include "controller/playbook/compiler.h"
 #include "controller/playbook/model.h"
+#include "controller/stack/stack_set.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::controller {
@@ -36,6 +37,14 @@ bool AnyOf(const std::set<std::string>& tags, const std::vector<std::string>& wa
 }
 
 // The roles of which the tags leave something.
+// Stacks are for roles: tasks of a play's own may come without any, as those of `muster node
+// reboot` do. A template that reads `stack` then finds it undefined.
+bool UsesStacks(const playbook::Play& play, const stack::StackSet& stacks) {
+  return !stacks.stacks().empty() ||
+         std::any_of(play.roles.begin(), play.roles.end(),
+                     [](const RoleUse& use) { return use.role->name != playbook::kInlineRole; });
+}
+
 std::vector<ChosenRole> Choose(const Play& play, const std::vector<std::string>& tags) {
   std::vector<ChosenRole> chosen;
   playbook::LeftOutRoles left_out;
@@ -184,7 +193,8 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
     out.plan->set_check_only(options.check_only);
     out.plan->set_want_diff(options.want_diff);
     playbook::NodeScope scope(shared, *node);
-    out.error = playbook::TakeStack(*playbook.stacks, scope);
+    if (UsesStacks(play, *playbook.stacks))
+      out.error = playbook::TakeStack(*playbook.stacks, scope);
     if (out.error.ok()) {
       playbook::PlanBuilder builder(scope, cache, options.keep_left_out_roles, &out);
       for (const ChosenRole& role : roles) builder.AddRole(role);

@@ -121,6 +121,23 @@ TEST_F(NodeStackTest, MistakesInTheChoiceHavePlaces) {
   EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+TEST_F(NodeStackTest, TasksWithoutRolesMayComeWithoutStacks) {
+  const auto play = [](const char* content) {
+    return absl::StrCat("- play: p\n  hosts: all\n  tasks:\n    - name: t\n      file: {path: /t, ",
+                        "content: \"", content, "\"}\n");
+  };
+  SetVars("stack: old\n");
+  site.clear();
+  site["playbooks/site.yaml"] = play("x");
+  EXPECT_EQ(Content(), "x");
+  // It is not taken for a node without a stack that somebody meant to have one.
+  site["playbooks/site.yaml"] = play("{{ stack.driver.version }}");
+  EXPECT_FALSE(CompileError().ok());
+  site["playbooks/stacks/new.yaml"] = kNewStack;
+  site["playbooks/site.yaml"] = play("x");
+  EXPECT_FALSE(CompileError().ok());
+}
+
 // Also in stacks that no node has.
 TEST_F(NodeStackTest, AContradictionInsideAStackEndsTheLoad) {
   site["playbooks/stacks/new.yaml"] = absl::StrCat(kNewStack, "fabric_manager: {version: 590.1}\n");
