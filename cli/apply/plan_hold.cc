@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/render/output.h"
 #include "cli/render/plan/plan_compare.h"
 #include "cli/render/plan/plan_report.h"
+#include "cli/site/site_bundle.h"
 #include "common/base/digest.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/render/bundle_report.h"
 #include "cli/render/show.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"

@@ -13,11 +13,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/apply/site_words.h"
 #include "cli/connection.h"
 #include "cli/context.h"
 #include "cli/render/bundle_report.h"
 #include "cli/render/help_topics.h"
+#include "cli/site/site_words.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/status.h"
 #include "muster/v1/artifact.grpc.pb.h"

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "cli/apply/run_options.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/render/plan/explain_report.h"
 #include "cli/render/show.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"

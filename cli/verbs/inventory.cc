@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/apply/inventory_base.h"
-#include "cli/apply/inventory_files.h"
 #include "cli/connection.h"
+#include "cli/inventory_folder/inventory_base.h"
+#include "cli/inventory_folder/inventory_files.h"
 #include "cli/render/output.h"
 #include "cli/render/questions.h"
 #include "cli/render/show.h"

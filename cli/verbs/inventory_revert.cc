@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/apply/inventory_change.h"
-#include "cli/apply/inventory_in_force.h"
 #include "cli/connection.h"
 #include "cli/context.h"
 #include "cli/inventory_edit/merge_texts.h"
+#include "cli/inventory_folder/inventory_change.h"
+#include "cli/inventory_folder/inventory_in_force.h"
 #include "cli/render/questions.h"
 #include "cli/render/show.h"
 #include "cli/verbs/cluster_change.h"

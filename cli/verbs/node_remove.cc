@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/apply/inventory_removal.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/context.h"
+#include "cli/inventory_folder/inventory_removal.h"
 #include "cli/render/show.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/cluster_change.h"
 #include "cli/verbs/node_removal.h"
 #include "cli/verbs/verbs.h"

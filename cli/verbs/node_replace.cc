@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/inventory_change.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/bootstrap/bootstrap.h"
 #include "cli/bootstrap/join_script.h"
 #include "cli/bootstrap/ssh_options.h"
 #include "cli/connection.h"
 #include "cli/context.h"
 #include "cli/inventory_edit/removal_check.h"
+#include "cli/inventory_folder/inventory_change.h"
 #include "cli/render/node_report.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/cluster_change.h"
 #include "cli/verbs/node_removal.h"
 #include "cli/verbs/token.h"

@@ -5,10 +5,10 @@
 #include "cli/apply/plan_check.h"
 #include "cli/apply/plan_keep.h"
 #include "cli/apply/run_options.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/render/plan/plan_report.h"
 #include "cli/render/show.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/status.h"
 

@@ -12,9 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/apply/run_start.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/connection.h"
 #include "cli/context.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/run_watcher.h"
 #include "cli/watch/terminal.h"

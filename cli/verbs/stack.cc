@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/stack_files.h"
 #include "cli/connection.h"
 #include "cli/render/show.h"
 #include "cli/render/stack_report.h"
+#include "cli/site/stack_files.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"

@@ -4,11 +4,11 @@
 
 #include "cli/apply/plan_keep.h"
 #include "cli/apply/rollout_start.h"
-#include "cli/apply/site_bundle.h"
 #include "cli/apply/stack_update.h"
 #include "cli/apply/update_options.h"
 #include "cli/apply/update_plan.h"
 #include "cli/connection.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/terminal.h"
 #include "common/base/status.h"

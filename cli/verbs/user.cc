@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/file_type.h"
 #include "cli/bootstrap/credentials.h"
 #include "cli/connection.h"
 #include "cli/render/output.h"
 #include "cli/render/show.h"
+#include "cli/site/file_type.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"

@@ -134,9 +134,9 @@ bool AgentSession::Spend(size_t bytes) {
   return !is_paused_;
 }
 
-absl::Status AgentSession::Refill(absl::Time now) {
+absl::Status AgentSession::Refill(absl::Time now, absl::Time resumed_at) {
   absl::MutexLock lock(&mutex_);
-  if (now - writing_since_ > kWriteTimeout) {
+  if (now - std::max(writing_since_, resumed_at) > kWriteTimeout) {
     return absl::DeadlineExceededError(
         absl::StrCat("the node has read nothing for ", absl::FormatDuration(kWriteTimeout)));
   }

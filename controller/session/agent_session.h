@@ -64,8 +64,8 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   // Close() was called, but the status has not been sent yet.
   bool IsClosing();
   // Call once a second: resumes reading after too much had come. The error says why the session
-  // must be cut off.
-  absl::Status Refill(absl::Time now);
+  // must be cut off. The controller itself did nothing before `resumed_at`, see Silence.
+  absl::Status Refill(absl::Time now, absl::Time resumed_at);
 
   const std::string& node_uuid() const { return node_uuid_; }
   const std::string& peer() const { return peer_; }

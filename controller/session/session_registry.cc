@@ -74,7 +74,8 @@ void SessionRegistry::Sweep() {
       } else if (silence_.Since(session->last_seen_at()) + silence < now) {
         dead.emplace_back(session, absl::DeadlineExceededError(absl::StrCat(
                                        kMissedHeartbeats, " heartbeats in a row are missing")));
-      } else if (const absl::Status refilled = session->Refill(now); !refilled.ok()) {
+      } else if (const absl::Status refilled = session->Refill(now, silence_.resumed_at());
+                 !refilled.ok()) {
         dead.emplace_back(session, refilled);
       }
     }

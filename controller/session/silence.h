@@ -26,6 +26,8 @@ class Silence {
   absl::Time Since(absl::Time seen) const {
     return seen > swept_at_ + kLate ? resumed_at_ : std::max(seen, resumed_at_);
   }
+  // When the controller last went on after a pause of its own; InfinitePast before the first sweep.
+  absl::Time resumed_at() const { return resumed_at_; }
 
  private:
   absl::Time swept_at_ = absl::InfinitePast();

@@ -318,4 +318,6 @@ for i in "${!workers[@]}"; do
   expect_equal "${boots[$i]}" "$(boot_of "$node")" "boot of $node"
 done
 expect_contains "$(muster node list)" "c[001-004]: new release" "the nodes that have to reboot"
+show muster node reboot c001 --yes
+expect_contains "$(muster node list)" "c[002-004]: new release" "the nodes that still have to reboot"
 echo PASSED

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/editor.h"
 #include "cli/context.h"
+#include "cli/inventory_folder/editor.h"
 #include "cli/verbs/verbs.h"
 #include "common/sys/unique_fd.h"
 #include "tests/integration/cli/admin_cli_fixture.h"

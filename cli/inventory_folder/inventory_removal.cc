@@ -1,14 +1,14 @@
-#include "cli/apply/inventory_removal.h"
+#include "cli/inventory_folder/inventory_removal.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/inventory_files.h"
 #include "cli/connection.h"
 #include "cli/inventory_edit/inventory_texts.h"
 #include "cli/inventory_edit/removal_check.h"
 #include "cli/inventory_edit/remove_nodes.h"
+#include "cli/inventory_folder/inventory_files.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 

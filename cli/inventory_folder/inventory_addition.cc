@@ -1,4 +1,4 @@
-#include "cli/apply/inventory_addition.h"
+#include "cli/inventory_folder/inventory_addition.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/inventory_files.h"
 #include "cli/connection.h"
 #include "cli/inventory_edit/addition_check.h"
 #include "cli/inventory_edit/inventory_texts.h"
+#include "cli/inventory_folder/inventory_files.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 

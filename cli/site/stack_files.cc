@@ -1,9 +1,9 @@
-#include "cli/apply/stack_files.h"
+#include "cli/site/stack_files.h"
 
 #include <filesystem>
 
-#include "cli/apply/file_type.h"
-#include "cli/apply/site_folder.h"
+#include "cli/site/file_type.h"
+#include "cli/site/site_folder.h"
 #include "common/base/status.h"
 
 namespace muster::cli {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "cli/apply/inventory_in_force.h"
+#include "cli/inventory_folder/inventory_in_force.h"
 
 namespace muster::cli {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/apply/inventory_change.h"
 #include "cli/inventory_edit/add_nodes.h"
+#include "cli/inventory_folder/inventory_change.h"
 
 namespace muster::cli {
 

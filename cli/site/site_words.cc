@@ -1,4 +1,4 @@
-#include "cli/apply/site_words.h"
+#include "cli/site/site_words.h"
 
 #include <filesystem>
 #include <set>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/apply/inventory_change.h"
+#include "cli/inventory_folder/inventory_change.h"
 
 namespace muster::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/apply/inventory_change.h"
+#include "cli/inventory_folder/inventory_change.h"
 
 #include <filesystem>
 #include <utility>
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "cli/apply/inventory_base.h"
 #include "cli/connection.h"
+#include "cli/inventory_folder/inventory_base.h"
 #include "common/base/status.h"
 #include "common/base/text/text_diff.h"
 #include "common/sys/file_system.h"

@@ -1,4 +1,4 @@
-#include "cli/apply/edit_folder.h"
+#include "cli/inventory_folder/edit_folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "cli/apply/inventory_base.h"
+#include "cli/inventory_folder/inventory_base.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 

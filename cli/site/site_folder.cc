@@ -1,4 +1,4 @@
-#include "cli/apply/site_folder.h"
+#include "cli/site/site_folder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/apply/file_type.h"
+#include "cli/site/file_type.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 

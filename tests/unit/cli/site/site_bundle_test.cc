@@ -1,4 +1,4 @@
-#include "cli/apply/site_bundle.h"
+#include "cli/site/site_bundle.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "cli/apply/inventory_files.h"
+#include "cli/inventory_folder/inventory_files.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "cli/apply/editor.h"
+#include "cli/inventory_folder/editor.h"
 
 #include <errno.h>
 #include <signal.h>

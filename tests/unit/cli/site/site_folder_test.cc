@@ -1,4 +1,4 @@
-#include "cli/apply/site_folder.h"
+#include "cli/site/site_folder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/apply/file_type.h"
+#include "cli/site/file_type.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "cli/apply/file_type.h"
+#include "cli/site/file_type.h"
 
 #include <system_error>
 

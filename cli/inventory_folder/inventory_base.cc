@@ -1,4 +1,4 @@
-#include "cli/apply/inventory_base.h"
+#include "cli/inventory_folder/inventory_base.h"
 
 #include <filesystem>
 #include <iostream>

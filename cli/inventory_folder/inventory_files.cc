@@ -1,11 +1,11 @@
-#include "cli/apply/inventory_files.h"
+#include "cli/inventory_folder/inventory_files.h"
 
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/apply/file_type.h"
+#include "cli/site/file_type.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 

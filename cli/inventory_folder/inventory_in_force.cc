@@ -1,4 +1,4 @@
-#include "cli/apply/inventory_in_force.h"
+#include "cli/inventory_folder/inventory_in_force.h"
 
 #include <filesystem>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/apply/site_bundle.h"
+#include "cli/site/site_bundle.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/apply/file_type.h"
 #include "cli/connection.h"
+#include "cli/site/file_type.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/sys/archive/archive.h"
