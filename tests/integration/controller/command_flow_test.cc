@@ -41,13 +41,16 @@ class EchoingAgent {
     context_.TryCancel();
     thread_.join();
   }
-  bool AwaitStop(const std::string& id) {
-    absl::MutexLock lock(&mutex_);
-    const auto is_stopped = [&] { return stopped_ == id; };
-    return mutex_.AwaitWithTimeout(absl::Condition(&is_stopped), absl::Seconds(10));
-  }
+  // Whether the command that does not end by itself was started, or stopped, within ten seconds.
+  bool AwaitStart(const std::string& id) { return Await(&EchoingAgent::started_, id); }
+  bool AwaitStop(const std::string& id) { return Await(&EchoingAgent::stopped_, id); }
 
  private:
+  bool Await(std::string EchoingAgent::*heard, const std::string& id) {
+    absl::MutexLock lock(&mutex_);
+    const auto is_heard = [&] { return this->*heard == id; };
+    return mutex_.AwaitWithTimeout(absl::Condition(&is_heard), absl::Seconds(10));
+  }
   void Listen() {
     v1::ControllerMessage message;
     while (stream_->Read(&message)) {
@@ -55,7 +58,12 @@ class EchoingAgent {
         absl::MutexLock lock(&mutex_);
         stopped_ = message.stop_command().command_id();
       }
-      if (!message.has_start_command() || message.start_command().argv(0) == "sleep") continue;
+      if (!message.has_start_command()) continue;
+      if (message.start_command().argv(0) == "sleep") {
+        absl::MutexLock lock(&mutex_);
+        started_ = message.start_command().command_id();
+        continue;
+      }
       v1::AgentMessage answer;
       v1::CommandResult& result = *answer.mutable_command_result();
       result.set_command_id(message.start_command().command_id());
@@ -73,6 +81,7 @@ class EchoingAgent {
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ControllerMessage>> stream_;
   std::thread thread_;
   absl::Mutex mutex_;
+  std::string started_ ABSL_GUARDED_BY(mutex_);
   std::string stopped_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -163,6 +172,8 @@ TEST_F(CommandFlowTest, ACallerThatLeavesEndsItOnTheNode) {
   const auto stream = stub->RunCommand(&context, Request("c001", {"sleep", "100"}));
   v1::RunCommandResponse begun;
   ASSERT_TRUE(stream->Read(&begun));
+  // The answer comes before the agents are told; a command that was never started needs no stop.
+  ASSERT_TRUE(agent.AwaitStart(begun.begun().command_id()));
   context.TryCancel();
   EXPECT_TRUE(agent.AwaitStop(begun.begun().command_id()));
   stream->Finish();
