@@ -1,8 +1,11 @@
 #include "agent/resources/makers.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,6 +30,9 @@ constexpr size_t kMaxListing = size_t{32} << 20;
 // slurmctld takes in each command by itself, most of a second for one, more while it is busy.
 constexpr absl::Duration kBatchTimeout = absl::Minutes(10);
 constexpr absl::Duration kCommandTimeout = absl::Seconds(3);
+// How long slurmctld may take to register after its start, and how often we look.
+constexpr absl::Duration kRegistrationPatience = absl::Seconds(30);
+constexpr absl::Duration kRegistrationLook = absl::Milliseconds(500);
 
 // Its record holds every entry that it has ever made and not removed.
 class SlurmAccountSet final : public Resource {
@@ -37,46 +43,76 @@ class SlurmAccountSet final : public Resource {
   std::string Id() const override { return absl::StrCat("slurm_accounts[", cluster_, "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(const AccountingPlan plan, Plan());
+    ASSIGN_OR_RETURN(const std::optional<AccountingPlan> plan, Plan());
+    if (!plan.has_value())
+      return std::vector<Change>{
+          {absl::StrCat("cluster ", cluster_), "not registered with slurmdbd", "registered"}};
     std::vector<Change> changes;
-    for (const AccountingChange& change : plan.changes)
+    for (const AccountingChange& change : plan->changes)
       changes.push_back({change.thing, change.before, change.after});
     return changes;
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    ASSIGN_OR_RETURN(const AccountingPlan plan, Plan());
+    ASSIGN_OR_RETURN(const AccountingPlan plan, PlanOnceRegistered(observer));
     RETURN_IF_ERROR(Remember(plan.record_before));
     for (const std::string& batch : plan.batches) RETURN_IF_ERROR(RunBatch(batch, observer));
     return Remember(plan.record_after);
   }
 
  private:
-  absl::StatusOr<AccountingPlan> Plan() {
-    ASSIGN_OR_RETURN(const SlurmAccounting found, Found());
+  absl::StatusOr<AccountingPlan> PlanOnceRegistered(ApplyObserver& observer) {
+    const absl::Time patience = context_.clock.Now() + kRegistrationPatience;
+    while (true) {
+      ASSIGN_OR_RETURN(std::optional<AccountingPlan> plan, Plan());
+      if (plan.has_value()) return *std::move(plan);
+      if (context_.clock.Now() >= patience)
+        return absl::FailedPreconditionError(
+            absl::StrCat("the cluster ", cluster_,
+                         " has not registered with slurmdbd; see /var/log/slurm/slurmctld.log"));
+      if (observer.IsStopping()) return absl::CancelledError("slurmctld is waited for");
+      observer.OnActivity("slurmctld registers with slurmdbd", std::nullopt);
+      context_.clock.Sleep(kRegistrationLook);
+    }
+  }
+
+  // nullopt: slurmctld has not registered yet.
+  absl::StatusOr<std::optional<AccountingPlan>> Plan() {
+    ASSIGN_OR_RETURN(const AccountingListing listing, Listing());
+    if (!IsRegistered(listing)) return std::nullopt;
+    ASSIGN_OR_RETURN(const SlurmAccounting found, ParseAccounting(listing, cluster_));
     ASSIGN_OR_RETURN(const auto record, context_.records.Get(kRecords, cluster_));
     const std::set<std::string> recorded =
         absl::StrSplit(record.value_or(""), '\n', absl::SkipEmpty());
     return PlanAccounting(found, wanted_, recorded, cluster_);
   }
 
-  absl::StatusOr<SlurmAccounting> Found() {
+  // Asks everything at once: slurmdbd takes 40 ms and more for each message of an answer, nearly
+  // all of it in waiting for the network's acknowledgement of the message's length.
+  absl::StatusOr<AccountingListing> Listing() {
     // Without it, sacctmgr would look for one in the network, for many seconds.
     ASSIGN_OR_RETURN(const auto config, context_.files.Stat(kSlurmConf));
     if (!config.has_value())
       return MissingPath(kSlurmConf,
                          absl::StrCat("there is no ", kSlurmConf, "; slurmctld's role writes it"));
-    AccountingListing listing;
-    ASSIGN_OR_RETURN(listing.qos, Ask(QosQuestion()));
-    ASSIGN_OR_RETURN(listing.associations, Ask(AssociationsQuestion()));
-    ASSIGN_OR_RETURN(listing.accounts, Ask(AccountsQuestion()));
-    ASSIGN_OR_RETURN(listing.users, Ask(UsersQuestion()));
-    return ParseAccounting(listing, cluster_);
+    const std::array questions = {ClusterQuestion(cluster_), QosQuestion(), AssociationsQuestion(),
+                                  AccountsQuestion(), UsersQuestion()};
+    std::array<absl::StatusOr<std::string>, questions.size()> answers;
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < questions.size(); ++i)
+      threads.emplace_back([&, i] { answers[i] = Ask(questions[i]); });
+    for (std::thread& thread : threads) thread.join();
+    for (const absl::StatusOr<std::string>& answer : answers) RETURN_IF_ERROR(answer.status());
+    return AccountingListing{.cluster = *std::move(answers[0]),
+                             .qos = *std::move(answers[1]),
+                             .associations = *std::move(answers[2]),
+                             .accounts = *std::move(answers[3]),
+                             .users = *std::move(answers[4])};
   }
 
   // FailedPrecondition: an earlier step may install sacctmgr, or start slurmdbd.
-  absl::StatusOr<std::string> Ask(std::vector<std::string> argv) {
-    const sys::ProcessSpec process{.argv = std::move(argv), .max_output = kMaxListing};
+  absl::StatusOr<std::string> Ask(const std::vector<std::string>& argv) {
+    const sys::ProcessSpec process{.argv = argv, .max_output = kMaxListing};
     absl::StatusOr<sys::ProcessResult> result = sys::RunChecked(context_.processes, process);
     if (!result.ok())
       return absl::FailedPreconditionError(

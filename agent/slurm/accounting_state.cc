@@ -51,6 +51,10 @@ SlurmLimits LimitsIn(LimitHolder holder, const Fields& fields, size_t from) {
 
 }  // namespace
 
+std::vector<std::string> ClusterQuestion(absl::string_view cluster) {
+  return Question({"cluster", std::string(cluster)}, "controlhost");
+}
+
 std::vector<std::string> QosQuestion() {
   return Question({"qos"}, WithLimits(LimitHolder::kQos, "name"));
 }
@@ -66,6 +70,10 @@ std::vector<std::string> AccountsQuestion() {
 }
 
 std::vector<std::string> UsersQuestion() { return Question({"user"}, "user,defaultaccount"); }
+
+bool IsRegistered(const AccountingListing& listing) {
+  return !absl::StripAsciiWhitespace(listing.cluster).empty();
+}
 
 absl::StatusOr<SlurmAccounting> ParseAccounting(const AccountingListing& listing,
                                                 absl::string_view cluster) {

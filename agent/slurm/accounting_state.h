@@ -38,8 +38,9 @@ struct SlurmAccounting {
   std::set<std::string> users_elsewhere;
 };
 
-// The output of the four questions.
+// The output of the questions.
 struct AccountingListing {
+  std::string cluster;
   std::string qos;
   std::string associations;
   std::string accounts;
@@ -47,10 +48,15 @@ struct AccountingListing {
 };
 
 // The arguments of sacctmgr for each question. They are few, however many users there are.
+std::vector<std::string> ClusterQuestion(absl::string_view cluster);
 std::vector<std::string> QosQuestion();
 std::vector<std::string> AssociationsQuestion();
 std::vector<std::string> AccountsQuestion();
 std::vector<std::string> UsersQuestion();
+
+// Whether the cluster's slurmctld has registered with slurmdbd, which it does some moments after
+// its first start: before, slurmdbd knows neither the cluster nor its kinds of GPUs.
+bool IsRegistered(const AccountingListing& listing);
 
 // FailedPrecondition: slurmdbd does not know the cluster. Internal: a line in another form.
 absl::StatusOr<SlurmAccounting> ParseAccounting(const AccountingListing& listing,

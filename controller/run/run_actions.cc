@@ -139,11 +139,13 @@ absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
   v1::ControllerMessage message;
   message.mutable_gather_facts()->set_request_id(
       ToRequestId({FactsRequest::Owner::kPlay, PlanId(run.record.run_id, run.state.play())}));
+  const absl::Time now = with_.clock.Now();
   std::set<std::string> asked;
   for (const auto& [name, link] : links) {
-    if (link.connected && with_.sessions.Send(link.uuid, message).ok()) asked.insert(link.uuid);
+    if (!link.connected || run.state.HasFreshFacts(link.uuid, now)) continue;
+    if (with_.sessions.Send(link.uuid, message).ok()) asked.insert(link.uuid);
   }
-  more = run.state.FactsAsked(std::move(asked), with_.clock.Now());
+  more = run.state.FactsAsked(std::move(asked), now);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
 #include "common/sys/process/process.h"
 #include "common/sys/process/process_output.h"
 
@@ -26,14 +27,19 @@ class FakeProcessRunner final : public sys::ProcessRunner {
   void On(const std::string& prefix, sys::ProcessResult result) {
     On(prefix, [result](const sys::ProcessSpec&) { return result; });
   }
+  // As on a bare machine again.
+  void RemovePrograms() { behaviours_.clear(); }
   static sys::ProcessResult Prints(std::string text, int exit_code = 0) {
     return {.exit_code = exit_code, .out = text, .output = text};
   }
 
   absl::StatusOr<sys::ProcessResult> Run(const sys::ProcessSpec& spec) override {
     const std::string line = absl::StrJoin(spec.argv, " ");
-    commands_.push_back(line);
-    specs_.push_back(spec);
+    {
+      absl::MutexLock lock(&mutex_);
+      commands_.push_back(line);
+      specs_.push_back(spec);
+    }
     const Behaviour* best = nullptr;
     for (const auto& [prefix, behaviour] : behaviours_)
       if (absl::StartsWith(line, prefix)) best = &behaviour;  // sorted: the longest comes last
@@ -46,7 +52,7 @@ class FakeProcessRunner final : public sys::ProcessRunner {
     return result;
   }
 
-  // The commands that were run, each as its joined argv.
+  // The commands that were run, each as its joined argv; read when none runs.
   const std::vector<std::string>& commands() const { return commands_; }
   const std::vector<sys::ProcessSpec>& specs() const { return specs_; }
   void ClearLog() {
@@ -56,6 +62,7 @@ class FakeProcessRunner final : public sys::ProcessRunner {
 
  private:
   std::map<std::string, Behaviour> behaviours_;
+  absl::Mutex mutex_;  // for calls from several threads at once
   std::vector<std::string> commands_;
   std::vector<sys::ProcessSpec> specs_;
 };

@@ -124,7 +124,7 @@ TEST_F(FileSystemTest, BeginsAgainAfterACrashInTheMiddle) {
 }
 
 TEST_F(FileSystemTest, NamesThePackageOfAMissingProgram) {
-  node_.processes = FakeProcessRunner();
+  node_.processes.RemovePrograms();
   const auto resource = Make(kStep);
   EXPECT_THAT(Foreseen(*resource), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(resource->Apply(observer_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));

@@ -25,6 +25,7 @@ class SlurmAccountsTest : public ResourceTest {
  protected:
   SlurmAccountsTest() {
     node_.files.AddFile("/etc/slurm/slurm.conf", "ClusterName=lab\n");
+    node_.processes.On(Command(ClusterQuestion("lab")), FakeProcessRunner::Prints("10.0.0.1\n"));
     Answer({"normal"}, {"lab|root|||"});
     node_.processes.On("sacctmgr --immediate", [this](const sys::ProcessSpec& spec) {
       batches_.push_back(spec.input);
@@ -121,6 +122,25 @@ TEST_F(SlurmAccountsTest, SlurmdbdMayNotBeThereYet) {
   EXPECT_THAT(Make(kStep)->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   ASSERT_OK(node_.files.Remove("/etc/slurm/slurm.conf", false));
   EXPECT_THAT(Make(kStep)->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
+TEST_F(SlurmAccountsTest, WaitsForSlurmctldToRegister) {
+  int looks = 0;
+  node_.processes.On(Command(ClusterQuestion("lab")), [&](const sys::ProcessSpec&) {
+    return FakeProcessRunner::Prints(++looks < 5 ? "\n" : "10.0.0.1\n");
+  });
+  const auto wanted = Make(kStep);
+  EXPECT_THAT(Fields(*wanted), ElementsAre("cluster lab"));
+  ASSERT_OK(wanted->Apply(observer_));
+  EXPECT_EQ(looks, 5);
+  EXPECT_EQ(batches_.size(), 2u);
+}
+
+TEST_F(SlurmAccountsTest, ASlurmctldThatNeverRegistersIsNamed) {
+  node_.processes.On(Command(ClusterQuestion("lab")), FakeProcessRunner::Prints("\n"));
+  const auto wanted = Make(kStep);
+  EXPECT_THAT(wanted->Apply(observer_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(batches_, IsEmpty());
 }
 
 TEST_F(SlurmAccountsTest, RefusesWhatSlurmWouldMisunderstand) {
