@@ -28,8 +28,8 @@ inline constexpr absl::Duration kReconnectGrace = absl::Seconds(15);
 inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
 // A node that does not answer within this time keeps its last facts.
 inline constexpr absl::Duration kFactsWait = absl::Seconds(15);
-// A node that has told its facts in an earlier play, and on which the run has changed nothing since,
-// is not asked again within this time.
+// A node that has told its facts in an earlier play, and on which the run has changed nothing
+// since, is not asked again within this time.
 inline constexpr absl::Duration kFactsFresh = absl::Seconds(30);
 
 // How long a connected node may take to accept or refuse its plan; after that, its agent hangs or
