@@ -15,7 +15,17 @@ namespace muster::controller {
 
 absl::StatusOr<std::shared_ptr<const Playbook>> PlaybookCompiler::Load(const FileTree& site,
                                                                        absl::string_view path) {
-  return LoadPlaybook(site, path);
+  std::shared_ptr<const Loaded> last;
+  {
+    absl::MutexLock lock(&mutex_);
+    last = last_;
+  }
+  if (last != nullptr && last->path == path && last->site == site) return last->playbook;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook, LoadPlaybook(site, path));
+  auto loaded = std::make_shared<Loaded>(Loaded{site, std::string(path), playbook});
+  absl::MutexLock lock(&mutex_);
+  last_ = std::move(loaded);
+  return playbook;
 }
 
 std::vector<std::string> PlaybookCompiler::Plays(const Playbook& playbook) {

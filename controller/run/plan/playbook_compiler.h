@@ -5,15 +5,19 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "controller/run/collaborators.h"
 
 namespace muster::controller {
 
 class BlobStore;
 
-// The compiler of controller/playbook.
+// The compiler of controller/playbook. Thread-safe.
 class PlaybookCompiler final : public Compiler {
  public:
+  // Parsing a whole site takes a tenth of a second, and a command, its plan and its run ask for the
+  // same one: the last one is kept.
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
                                                        absl::string_view path) override;
   std::vector<std::string> Plays(const Playbook& playbook) override;
@@ -28,6 +32,16 @@ class PlaybookCompiler final : public Compiler {
                FactsByNode facts, const std::vector<std::string>& nodes,
                const CompileOptions& options, SecretSource& secrets, size_t batch,
                absl::FunctionRef<bool(std::vector<NodePlan>)> take) override;
+
+ private:
+  struct Loaded {
+    FileTree site;
+    std::string path;
+    std::shared_ptr<const Playbook> playbook;
+  };
+
+  absl::Mutex mutex_;
+  std::shared_ptr<const Loaded> last_ ABSL_GUARDED_BY(mutex_);
 };
 
 // For RunCollaborators. `blobs` must outlive the functions.
