@@ -35,6 +35,7 @@
 #include "agent/sys/dnf/dnf_package_manager.h"
 #include "agent/sys/package_family.h"
 #include "agent/sys/sd_bus_unit_manager.h"
+#include "agent/sys/shared_transactions.h"
 #include "agent/transfer/downloader.h"
 #include "agent/transfer/transfers.h"
 #include "agent/validation/check_supervisor.h"
@@ -113,12 +114,18 @@ absl::StatusOr<std::string> ReadBootId(sys::FileSystem& files) {
   return id;
 }
 
-PackageManager& MakePackages(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock) {
+std::unique_ptr<PackageManager> MakePackagesOfFamily(sys::FileSystem& files,
+                                                     sys::ProcessRunner& processes, Clock& clock) {
   if (DetectPackageFamily(files) == PackageFamily::kApt)
-    return *new AptPackageManager(files, processes, clock);
+    return std::make_unique<AptPackageManager>(files, processes, clock);
   utsname kernel{};
   ::uname(&kernel);
-  return *new DnfPackageManager(files, processes, clock, {.machine = kernel.machine});
+  return std::make_unique<DnfPackageManager>(files, processes, clock,
+                                             DnfOptions{.machine = kernel.machine});
+}
+
+PackageManager& MakePackages(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock) {
+  return *new SharedTransactions(MakePackagesOfFamily(files, processes, clock));
 }
 
 // The whole agent. Its parts live as long as the process: a hanging step may still use them when

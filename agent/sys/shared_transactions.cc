@@ -1,0 +1,97 @@
+#include "agent/sys/shared_transactions.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace muster::agent {
+namespace {
+
+// Installs candidates of packages and nothing else. Versions and removals change what the others
+// would get.
+bool IsPlain(const PackageTransaction& transaction) {
+  return !transaction.install.empty() && transaction.remove.empty() && transaction.hold.empty() &&
+         transaction.release.empty() && !transaction.allow_downgrade && !transaction.only_upgrade &&
+         std::none_of(transaction.install.begin(), transaction.install.end(),
+                      [](const std::string& item) { return absl::StrContains(item, '='); });
+}
+
+// Whether a failure is nobody's own: a lock that is not released, lists that cannot be fetched.
+bool ConcernsAll(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status);
+}
+
+}  // namespace
+
+std::vector<SharedTransactions::Call*> SharedTransactions::Companions() const {
+  std::vector<Call*> companions;
+  const Call& first = *calls_.front();
+  if (first.is_alone || !IsPlain(first.transaction)) return companions;
+  for (Call* call : calls_) {
+    if (call == &first || call->is_alone || !IsPlain(call->transaction) ||
+        call->transaction.install_recommends != first.transaction.install_recommends)
+      continue;
+    companions.push_back(call);
+  }
+  return companions;
+}
+
+absl::Status SharedTransactions::ApplyTogether(const Call& first,
+                                               const std::vector<Call*>& others) {
+  if (others.empty()) return manager_->Apply(first.transaction, first.observer);
+  PackageTransaction all = first.transaction;
+  for (const Call* other : others) {
+    for (const std::string& name : other->transaction.install) {
+      if (std::find(all.install.begin(), all.install.end(), name) == all.install.end())
+        all.install.push_back(name);
+    }
+  }
+  PackageObserver observer = first.observer;
+  observer.on_activity = [&](absl::string_view activity, std::optional<float> percent) {
+    if (first.observer.on_activity) first.observer.on_activity(activity, percent);
+    for (const Call* other : others) {
+      if (other->observer.on_activity) other->observer.on_activity(activity, percent);
+    }
+  };
+  return manager_->Apply(all, observer);
+}
+
+absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
+                                       const PackageObserver& observer) {
+  Call call{.transaction = transaction, .observer = observer};
+  std::vector<Call*> others;
+  {
+    absl::MutexLock lock(&mutex_);
+    calls_.push_back(&call);
+    const auto may_go_on = [this, &call] {
+      mutex_.AssertHeld();
+      return call.is_done || (!is_busy_ && calls_.front() == &call);
+    };
+    // Under the lock, since the caller may be taken along from now on, and its observer with it.
+    if (!may_go_on() && observer.on_activity)
+      observer.on_activity("other packages are installed first", std::nullopt);
+    mutex_.Await(absl::Condition(&may_go_on));
+    if (call.is_done) return std::move(call.outcome);
+    is_busy_ = true;
+    others = Companions();
+  }
+  absl::Status status = ApplyTogether(call, others);
+  const bool is_shared = status.ok() || ConcernsAll(status);
+  if (!is_shared && !others.empty()) status = manager_->Apply(transaction, observer);
+  absl::MutexLock lock(&mutex_);
+  calls_.pop_front();
+  for (Call* other : others) {
+    other->is_alone = true;
+    if (!is_shared) continue;
+    other->outcome = status;
+    other->is_done = true;
+    calls_.erase(std::find(calls_.begin(), calls_.end(), other));
+  }
+  is_busy_ = false;
+  return status;
+}
+
+}  // namespace muster::agent
