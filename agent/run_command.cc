@@ -125,7 +125,7 @@ std::unique_ptr<PackageManager> MakePackagesOfFamily(sys::FileSystem& files,
 }
 
 PackageManager& MakePackages(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock) {
-  return *new SharedTransactions(MakePackagesOfFamily(files, processes, clock));
+  return *new SharedTransactions(MakePackagesOfFamily(files, processes, clock), clock);
 }
 
 // The whole agent. Its parts live as long as the process: a hanging step may still use them when

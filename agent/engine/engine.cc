@@ -98,7 +98,7 @@ absl::Status Engine::RunNext(const ActivePlan& plan) {
   ProgressBoard progress(*plan.plan, StepsThrough(plan),
                          [this](const v1::StepProgress& p) { listener_.OnProgress(p); });
   PlanContext context(
-      plan, journal_, clock_, factory_, package_manager_, progress, options_.reboots,
+      plan, journal_, clock_, factory_, packages_, progress, options_.reboots,
       [this] { return worker_.is_stopping(); },
       [this](absl::string_view note) { listener_.OnNote(note); });
   const auto on_tick = [&] {

@@ -85,7 +85,9 @@ class Engine {
   Journal& journal_;
   Clock& clock_;
   EngineListener& listener_;
-  absl::Mutex package_manager_;
+  // Held by steps that change packages: shared, because installations of several roles may become
+  // one transaction; alone by those that change what packages there are.
+  absl::Mutex packages_;
   absl::Mutex submit_mutex_;  // rules and journal of one plan at a time
   absl::Mutex tell_mutex_;    // the last notification is the current state
 

@@ -8,7 +8,7 @@
 namespace muster::agent {
 
 PlanContext::PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
-                         const ResourceFactory& factory, absl::Mutex& package_manager,
+                         const ResourceFactory& factory, absl::Mutex& packages,
                          ProgressBoard& progress, const RebootOptions& reboots,
                          std::function<bool()> stopping,
                          std::function<void(absl::string_view)> note)
@@ -16,7 +16,7 @@ PlanContext::PlanContext(const ActivePlan& before, Journal& journal, Clock& cloc
       journal_(journal),
       clock_(clock),
       factory_(factory),
-      package_manager_(package_manager),
+      packages_(packages),
       progress_(progress),
       reboots_(reboots),
       stopping_(std::move(stopping)),

@@ -47,7 +47,7 @@ struct RebootOptions {
 class PlanContext {
  public:
   PlanContext(const ActivePlan& before, Journal& journal, Clock& clock,
-              const ResourceFactory& factory, absl::Mutex& package_manager, ProgressBoard& progress,
+              const ResourceFactory& factory, absl::Mutex& packages, ProgressBoard& progress,
               const RebootOptions& reboots, std::function<bool()> stopping,
               std::function<void(absl::string_view)> note);
 
@@ -81,7 +81,7 @@ class PlanContext {
   Journal& journal() { return journal_; }
   Clock& clock() { return clock_; }
   const ResourceFactory& factory() { return factory_; }
-  absl::Mutex& package_manager() { return package_manager_; }
+  absl::Mutex& packages() { return packages_; }
   ProgressBoard& progress() { return progress_; }
   const RebootOptions& reboots() const { return reboots_; }
   RebootBarrier& barrier() { return barrier_; }
@@ -91,7 +91,7 @@ class PlanContext {
   Journal& journal_;
   Clock& clock_;
   const ResourceFactory& factory_;
-  absl::Mutex& package_manager_;  // held while a package transaction runs: one per node
+  absl::Mutex& packages_;  // of the node; see Engine
   ProgressBoard& progress_;
   const RebootOptions& reboots_;
   const std::function<bool()> stopping_;

@@ -17,8 +17,9 @@
 namespace muster::agent {
 namespace {
 
-bool UsesPackageManager(const v1::Step& step) {
-  return step.has_package() || step.has_package_repository() || step.has_package_upgrade();
+// Whether no package may change during the step.
+bool NeedsPackagesAlone(const v1::Step& step) {
+  return step.has_package_repository() || step.has_package_upgrade();
 }
 
 // Adjacent steps are looked at early only if that may save a transaction.
@@ -264,18 +265,26 @@ absl::Status StepRun::RecordIntent(const Member& member) {
 }
 
 absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
-  std::unique_ptr<absl::MutexLock> turn;
-  if (UsesPackageManager(*go.front().step)) {
-    context_.progress().Show(role_.name(), *go.front().step, "waiting for another role's packages",
+  // Installations of several roles may become one transaction (SharedTransactions).
+  std::optional<absl::ReaderMutexLock> beside_others;
+  std::optional<absl::WriterMutexLock> alone;
+  const v1::Step& step = *go.front().step;
+  if (step.has_package() || NeedsPackagesAlone(step)) {
+    context_.progress().Show(role_.name(), step, "waiting for another role's packages",
                              std::nullopt);
-    turn = std::make_unique<absl::MutexLock>(&context_.package_manager());
+    if (step.has_package()) {
+      beside_others.emplace(&context_.packages());
+    } else {
+      alone.emplace(&context_.packages());
+    }
   }
   if (context_.stopping()) return std::nullopt;
   for (const Member& member : go) RETURN_IF_ERROR(RecordIntent(member));
-  StepObserver observer(context_, role_, *go.front().step);
+  StepObserver observer(context_, role_, step);
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
-  turn.reset();
+  beside_others.reset();
+  alone.reset();
   // It was told to let go, and continues in the agent's next life.
   if (absl::IsCancelled(applied) && context_.stopping()) return std::nullopt;
 

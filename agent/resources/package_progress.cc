@@ -11,7 +11,8 @@ PackageObserver ShowProgress(ApplyObserver& observer) {
                 observer.OnActivity(activity, percent);
               },
           .on_output =
-              [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); }};
+              [&observer](absl::string_view line) { observer.OnOutput(absl::StrCat(line, "\n")); },
+          .is_stopping = [&observer] { return observer.IsStopping(); }};
 }
 
 }  // namespace muster::agent

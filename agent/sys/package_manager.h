@@ -74,6 +74,8 @@ struct PackageObserver {
   std::function<void(absl::string_view activity, std::optional<float> percent)> on_activity;
   // A line of its output.
   std::function<void(absl::string_view line)> on_output;
+  // Whether a wait for the packages of others should end, with Cancelled.
+  std::function<bool()> is_stopping;
 };
 
 // For the people who watch, and for the step's record.

@@ -5,9 +5,15 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "common/base/clock.h"
 
 namespace muster::agent {
 namespace {
+
+// What roles need that go on after a transaction, to the next packages that they want.
+constexpr absl::Duration kMoment = absl::Milliseconds(500);
+// How often a call that waits looks whether it should stop.
+constexpr absl::Duration kLook = absl::Milliseconds(200);
 
 // Installs candidates of packages and nothing else. Versions and removals change what the others
 // would get.
@@ -73,10 +79,20 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
     // Under the lock, since the caller may be taken along from now on, and its observer with it.
     if (!may_go_on() && observer.on_activity)
       observer.on_activity("other packages are installed first", std::nullopt);
-    mutex_.Await(absl::Condition(&may_go_on));
+    while (!mutex_.AwaitWithTimeout(absl::Condition(&may_go_on), kLook)) {
+      if (call.is_taken || !observer.is_stopping || !observer.is_stopping()) continue;
+      calls_.erase(std::find(calls_.begin(), calls_.end(), &call));
+      return absl::CancelledError("other packages are still being installed");
+    }
     if (call.is_done) return std::move(call.outcome);
     is_busy_ = true;
+    if (clock_.Now() - ended_at_ < kMoment) {
+      mutex_.Unlock();
+      clock_.Sleep(kMoment);
+      mutex_.Lock();
+    }
     others = Companions();
+    for (Call* other : others) other->is_taken = true;
   }
   absl::Status status = ApplyTogether(call, others);
   const bool is_shared = status.ok() || ConcernsAll(status);
@@ -84,6 +100,7 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
   absl::MutexLock lock(&mutex_);
   calls_.pop_front();
   for (Call* other : others) {
+    other->is_taken = false;
     other->is_alone = true;
     if (!is_shared) continue;
     other->outcome = status;
@@ -91,6 +108,7 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
     calls_.erase(std::find(calls_.begin(), calls_.end(), other));
   }
   is_busy_ = false;
+  ended_at_ = clock_.Now();
   return status;
 }
 

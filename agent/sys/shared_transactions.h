@@ -11,20 +11,26 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/sys/package_manager.h"
 
+namespace muster {
+class Clock;
+}
+
 namespace muster::agent {
 
 // A package manager that carries out calls of Apply() together. Roles run side by side, each with
 // packages of its own, and each transaction costs a second or two beside its packages: reading the
 // database, triggers, the journal of dpkg. While one runs, others wait; the next one takes along
-// all that wait and fit, which are plain installations of the same kind. When it fails, each is
-// tried alone, so that every caller gets its own error. Thread-safe.
+// all that wait and fit, which are plain installations of the same kind. One that
+// begins just after another waits a moment first, because several roles may have waited for that
+// one. When it fails, each is tried alone, so that every caller gets its own error. Thread-safe.
 //
 // A caller that was taken along hears of activities, in the thread of the one that took it along
 // and while it waits itself; the output belongs to that one.
 class SharedTransactions final : public PackageManager {
  public:
-  explicit SharedTransactions(std::unique_ptr<PackageManager> manager)
-      : manager_(std::move(manager)) {}
+  // The clock must outlive the object.
+  SharedTransactions(std::unique_ptr<PackageManager> manager, Clock& clock)
+      : manager_(std::move(manager)), clock_(clock) {}
 
   PackageFamily family() const override { return manager_->family(); }
   absl::StatusOr<std::map<std::string, PackageStatus>> Query(const std::vector<std::string>& names,
@@ -57,6 +63,7 @@ class SharedTransactions final : public PackageManager {
   struct Call {
     const PackageTransaction& transaction;
     const PackageObserver& observer;
+    bool is_taken = false;  // another call's transaction is also this one's
     bool is_alone = false;  // a transaction with others failed
     bool is_done = false;
     absl::Status outcome = {};  // of a call that was taken along
@@ -67,8 +74,10 @@ class SharedTransactions final : public PackageManager {
   absl::Status ApplyTogether(const Call& first, const std::vector<Call*>& others);
 
   const std::unique_ptr<PackageManager> manager_;
+  Clock& clock_;
   absl::Mutex mutex_;
-  bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;     // the first call's transaction runs
+  bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;  // the first call's transaction runs
+  absl::Time ended_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();  // the last transaction
   std::deque<Call*> calls_ ABSL_GUARDED_BY(mutex_);  // in the order in which they came
 };
 

@@ -71,10 +71,8 @@ class FakePackage final : public Resource {
     return changes;
   }
   absl::Status Apply(ApplyObserver& observer) override {
-    const int now = ++node_.transactions_now;
-    int most = node_.most_transactions_at_once;
-    while (now > most && !node_.most_transactions_at_once.compare_exchange_weak(most, now)) {
-    }
+    ++node_.transactions_now;
+    if (node_.repositories_now > 0) node_.repository_met_packages = true;
     ++node_.transactions;
     observer.OnOutput("Setting up packages\n");
     absl::Status status = CommonApply(node_, Id(), observer);
@@ -102,6 +100,29 @@ class FakePackage final : public Resource {
   FakeMachine& node_;
   std::vector<std::string> names_;
   const std::vector<std::string> own_;
+};
+
+class FakeRepository final : public Resource {
+ public:
+  FakeRepository(FakeMachine& node, std::string name) : node_(node), name_(std::move(name)) {}
+  std::string Id() const override { return absl::StrCat("package_repository[", name_, "]"); }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    if (node_.state().count(name_) > 0) return std::vector<Change>{};
+    return std::vector<Change>{{"repository", "absent", name_}};
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    ++node_.repositories_now;
+    if (node_.transactions_now > 0) node_.repository_met_packages = true;
+    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
+    node_.Set(name_, "there");
+    --node_.repositories_now;
+    return absl::OkStatus();
+  }
+
+ private:
+  FakeMachine& node_;
+  const std::string name_;
 };
 
 class FakeCommand final : public Resource {
@@ -196,6 +217,8 @@ class FakeLastReboot final : public Resource {
 absl::StatusOr<std::unique_ptr<Resource>> FakeMachine::Make(const v1::Step& step) {
   if (step.has_file()) return std::make_unique<FakeFile>(*this, step.file());
   if (step.has_package()) return std::make_unique<FakePackage>(*this, step.package());
+  if (step.has_package_repository())
+    return std::make_unique<FakeRepository>(*this, step.package_repository().name());
   if (step.has_command()) return std::make_unique<FakeCommand>(*this, step.command().argv(0));
   if (step.has_reboot()) return std::make_unique<FakeReboot>(*this, step.reboot());
   if (step.has_pending_reboot())

@@ -67,12 +67,14 @@ class FakeMachine {
   std::atomic<int> applies{0};
   std::atomic<int> transactions{0};
   std::atomic<int> transactions_now{0};
-  std::atomic<int> most_transactions_at_once{0};
+  std::atomic<int> repositories_now{0};
+  std::atomic<bool> repository_met_packages{false};  // one changed while packages did
   std::atomic<int> checks{0};
 
  private:
   friend class FakeFile;
   friend class FakePackage;
+  friend class FakeRepository;
   friend class FakeCommand;
 
   mutable absl::Mutex mutex_;

@@ -1,3 +1,4 @@
+#include "absl/synchronization/notification.h"
 #include "tests/unit/agent/engine/engine_fixture.h"
 
 namespace muster::agent {
@@ -31,18 +32,33 @@ TEST_F(EngineTest, AFailedTransactionBlamesThePackagesThatAreMissing) {
   EXPECT_EQ(results["r/3"].status(), v1::STEP_STATUS_CHANGED);
 }
 
-TEST_F(EngineTest, OnePackageTransactionAtATimeOnTheNode) {
+TEST_F(EngineTest, RepositoriesChangeWhileNoPackageDoes) {
   std::vector<v1::RolePlan> roles;
   for (const char* name : {"a", "b", "c", "d"}) {
     const std::string role = name;
-    node_.during_apply["package[" + role + "]"] = [this](ApplyObserver&) {
-      clock_.Sleep(absl::Milliseconds(20));
-    };
-    roles.push_back(Role(role, {Package(role + "/p", {role})}));
+    const auto slow = [this](ApplyObserver&) { clock_.Sleep(absl::Milliseconds(20)); };
+    node_.during_apply["package[" + role + "]"] = slow;
+    node_.during_apply["package_repository[of " + role + "]"] = slow;
+    v1::Step repository;
+    repository.set_step_id(role + "/r");
+    repository.mutable_package_repository()->set_name("of " + role);
+    roles.push_back(Role(role, {repository, Package(role + "/p", {role})}));
   }
   EXPECT_TRUE(Run(MakePlan(1, roles)).succeeded());
   EXPECT_EQ(node_.transactions, 4);
-  EXPECT_EQ(node_.most_transactions_at_once, 1);
+  EXPECT_FALSE(node_.repository_met_packages);
+}
+
+// The package manager makes one transaction of them.
+TEST_F(EngineTest, PackagesOfSeveralRolesComeToThePackageManagerAtOnce) {
+  absl::Notification both;
+  node_.during_apply["package[a]"] = [&](ApplyObserver&) {
+    EXPECT_TRUE(both.WaitForNotificationWithTimeout(absl::Seconds(10)));
+  };
+  node_.during_apply["package[b]"] = [&](ApplyObserver&) { both.Notify(); };
+  EXPECT_TRUE(
+      Run(MakePlan(1, {Role("a", {Package("a/p", {"a"})}), Role("b", {Package("b/p", {"b"})})}))
+          .succeeded());
 }
 
 }  // namespace

@@ -3,16 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <list>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
+#include "tests/fakes/fake_clock.h"
 #include "tests/fakes/fake_package_manager.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::FakeClock;
 using ::muster::testing::FakePackageManager;
 using ::muster::testing::StatusIs;
 using ::testing::Contains;
@@ -24,6 +27,7 @@ struct Role {
   std::vector<std::string> activities;  // to be read when it has ended
   absl::Status outcome;
   absl::Notification has_spoken;
+  std::atomic<bool> is_stopping = false;
   std::thread thread;
 };
 
@@ -47,22 +51,26 @@ class SharedTransactionsTest : public ::testing::Test {
   void End() {
     may_end_.Notify();
     first_.thread.join();
-    for (Role& role : others_) role.thread.join();
+    for (Role& role : others_)
+      if (role.thread.joinable()) role.thread.join();
     EXPECT_OK(first_.outcome);
   }
 
+  FakeClock clock_;
   FakePackageManager& inner_ = *new FakePackageManager;
-  SharedTransactions packages_{std::unique_ptr<PackageManager>(&inner_)};
+  SharedTransactions packages_{std::unique_ptr<PackageManager>(&inner_), clock_};
 
  private:
   void Start(Role& role, std::function<void()> when_spoken) {
     role.thread = std::thread([this, &role, when_spoken = std::move(when_spoken)] {
-      const PackageObserver observer = {
-          .on_activity = [&](absl::string_view activity, std::optional<float>) {
-            role.activities.emplace_back(activity);
-            if (!role.has_spoken.HasBeenNotified()) role.has_spoken.Notify();
-            when_spoken();
-          }};
+      const PackageObserver observer = {.on_activity =
+                                            [&](absl::string_view activity, std::optional<float>) {
+                                              role.activities.emplace_back(activity);
+                                              if (!role.has_spoken.HasBeenNotified())
+                                                role.has_spoken.Notify();
+                                              when_spoken();
+                                            },
+                                        .is_stopping = [&role] { return role.is_stopping.load(); }};
       role.outcome = packages_.Apply(role.transaction, observer);
     });
     role.has_spoken.WaitForNotification();
@@ -109,6 +117,16 @@ TEST_F(SharedTransactionsTest, EveryCallerGetsItsOwnError) {
   EXPECT_OK(podman.outcome);
   EXPECT_THAT(inner_.log(), ElementsAre("install first", "install munge chronny podman",
                                         "install munge", "install chronny", "install podman"));
+}
+
+TEST_F(SharedTransactionsTest, WhoWaitsMayStop) {
+  Begin();
+  Role& munge = Wait({.install = {"munge"}});
+  munge.is_stopping = true;
+  munge.thread.join();
+  EXPECT_THAT(munge.outcome, StatusIs(absl::StatusCode::kCancelled, ::testing::_));
+  End();
+  EXPECT_THAT(inner_.log(), ElementsAre("install first"));
 }
 
 TEST_F(SharedTransactionsTest, OneAfterTheOtherStaySo) {
