@@ -42,7 +42,7 @@ def measure(lab, first_node, figures):
         roll_out(lab, ["login1", *nodes[:CLUSTER]])
         packages = sorted(set(lab.shell(nodes[0], INSTALLED).split()) - bare)
         no_ops = [roll_out(lab, ["login1", *nodes[:CLUSTER]]) for _ in range(NOOPS)]
-        update_steps.measure(lab, SITE, nodes[:CLUSTER], figures)
+        update_steps.measure(lab, nodes[:CLUSTER], figures)
         seconds = {"apt": [], "muster": []}
         for i, node in enumerate(nodes[CLUSTER:]):
             # A B, B A

@@ -7,10 +7,18 @@ from datetime import datetime
 from lab import Failed
 
 
-def measure(lab, playbook, nodes, figures):
+# The shipped site, with a suite that is short and nevertheless admits.
+SITE = "/root/update-site"
+COPY = f"""mkdir -p {SITE}
+cp -a /usr/share/muster/playbooks {SITE}/
+sed -i '1,/^name:/ s/^name:/admits: true\\n&/' {SITE}/playbooks/suites/quick.yaml"""
+
+
+def measure(lab, nodes, figures):
     """`nodes` serve in Slurm, without jobs and without a pass, so that each is validated."""
     try:
-        said = lab.timed("login1", "muster", "update", playbook, "--yes", "--limit",
+        lab.shell("login1", COPY)
+        said = lab.timed("login1", "muster", "update", f"{SITE}/playbooks/site.yaml", "--yes", "--limit",
                          ",".join(nodes), "--canary", "0", "--max-unavailable", "1", "--suite",
                          "quick").output
         rollout = record(lab, "rollout", re.search(r"\bu-[a-z0-9]{8}\b", said)[0])
@@ -19,7 +27,7 @@ def measure(lab, playbook, nodes, figures):
         for node in rollout["nodes"]:
             came = {event["step"]: at(event["time"]) for event in rollout["events"]
                     if event.get("node") == node["node"] and "step" in event}
-            run = record(lab, "run", node["run_id"])
+            run = record(lab, "run", node["run_id"])["run"]
             validation = record(lab, "validate", node["validation_id"])
             waits["drained until its run began"].append(at(run["created_at"]) - came["applying"])
             waits["its run until the validation began"].append(
