@@ -24,6 +24,15 @@ bool IsPlain(const PackageTransaction& transaction) {
                       [](const std::string& item) { return absl::StrContains(item, '='); });
 }
 
+// Whether this holds for each package that the transaction installs.
+template <typename Predicate>
+bool HoldsForAll(PackageManager& manager, const PackageTransaction& transaction,
+                 Predicate predicate) {
+  const auto found = manager.Query(transaction.install, /*with_candidates=*/false);
+  return found.ok() && std::all_of(found->begin(), found->end(),
+                                   [&](const auto& package) { return predicate(package.second); });
+}
+
 // Whether a failure is nobody's own: a lock that is not released, lists that cannot be fetched.
 bool ConcernsAll(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
@@ -45,9 +54,22 @@ std::vector<SharedTransactions::Call*> SharedTransactions::Companions() const {
   return companions;
 }
 
-absl::Status SharedTransactions::ApplyTogether(const Call& first,
-                                               const std::vector<Call*>& others) {
+bool SharedTransactions::HasComeThrough(const Call& call) {
+  // Of those that were installed, nobody can tell whether they should have been upgraded.
+  return call.is_new && HoldsForAll(*manager_, call.transaction, [](const PackageStatus& status) {
+           return status.installed && !status.half_done;
+         });
+}
+
+absl::Status SharedTransactions::ApplyTogether(Call& first, const std::vector<Call*>& others) {
   if (others.empty()) return manager_->Apply(first.transaction, first.observer);
+  const auto note = [this](Call& call) {
+    call.is_new = HoldsForAll(*manager_, call.transaction, [](const PackageStatus& status) {
+      return !status.installed && !status.half_done;
+    });
+  };
+  note(first);
+  for (Call* other : others) note(*other);
   PackageTransaction all = first.transaction;
   for (const Call* other : others) {
     for (const std::string& name : other->transaction.install) {
@@ -96,15 +118,21 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
   }
   absl::Status status = ApplyTogether(call, others);
   const bool is_shared = status.ok() || ConcernsAll(status);
-  if (!is_shared && !others.empty()) status = manager_->Apply(transaction, observer);
+  const absl::Status shared = is_shared ? status : absl::OkStatus();
+  std::vector<Call*> done;
+  for (Call* other : others)
+    if (is_shared || HasComeThrough(*other)) done.push_back(other);
+  if (!is_shared && !others.empty())
+    status = HasComeThrough(call) ? absl::OkStatus() : manager_->Apply(transaction, observer);
   absl::MutexLock lock(&mutex_);
   calls_.pop_front();
   for (Call* other : others) {
     other->is_taken = false;
     other->is_alone = true;
-    if (!is_shared) continue;
-    other->outcome = status;
+  }
+  for (Call* other : done) {
     other->is_done = true;
+    other->outcome = shared;
     calls_.erase(std::find(calls_.begin(), calls_.end(), other));
   }
   is_busy_ = false;

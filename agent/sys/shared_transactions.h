@@ -22,7 +22,9 @@ namespace muster::agent {
 // database, triggers, the journal of dpkg. While one runs, others wait; the next one takes along
 // all that wait and fit, which are plain installations of the same kind. One that
 // begins just after another waits a moment first, because several roles may have waited for that
-// one. When it fails, each is tried alone, so that every caller gets its own error. Thread-safe.
+// one. When it fails, whoever has got its
+// packages is content, and each of the others is tried alone, so that every caller gets its own
+// error. Thread-safe.
 //
 // A caller that was taken along hears of activities, in the thread of the one that took it along
 // and while it waits itself; the output belongs to that one.
@@ -65,13 +67,16 @@ class SharedTransactions final : public PackageManager {
     const PackageObserver& observer;
     bool is_taken = false;  // another call's transaction is also this one's
     bool is_alone = false;  // a transaction with others failed
+    bool is_new = false;    // nothing of it was installed before that
     bool is_done = false;
     absl::Status outcome = {};  // of a call that was taken along
   };
 
   // The calls that wait and may go along with the first.
   std::vector<Call*> Companions() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status ApplyTogether(const Call& first, const std::vector<Call*>& others);
+  absl::Status ApplyTogether(Call& first, const std::vector<Call*>& others);
+  // Whether a transaction that failed has installed all that this call wanted.
+  bool HasComeThrough(const Call& call);
 
   const std::unique_ptr<PackageManager> manager_;
   Clock& clock_;

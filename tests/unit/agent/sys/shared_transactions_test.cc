@@ -116,7 +116,7 @@ TEST_F(SharedTransactionsTest, EveryCallerGetsItsOwnError) {
   EXPECT_THAT(typo.outcome, StatusIs(absl::StatusCode::kNotFound, ::testing::_));
   EXPECT_OK(podman.outcome);
   EXPECT_THAT(inner_.log(), ElementsAre("install first", "install munge chronny podman",
-                                        "install munge", "install chronny", "install podman"));
+                                        "install chronny", "install podman"));
 }
 
 TEST_F(SharedTransactionsTest, WhoWaitsMayStop) {
