@@ -10,7 +10,7 @@
 namespace muster::agent {
 namespace {
 
-// What roles need that go on after a transaction, to the next packages that they want.
+// The time that roles need, after a transaction that they waited for, to reach their next packages.
 constexpr absl::Duration kMoment = absl::Milliseconds(500);
 // How often a call that waits looks whether it should stop.
 constexpr absl::Duration kLook = absl::Milliseconds(200);
@@ -55,7 +55,7 @@ std::vector<SharedTransactions::Call*> SharedTransactions::Companions() const {
 }
 
 bool SharedTransactions::HasComeThrough(const Call& call) {
-  // Of those that were installed, nobody can tell whether they should have been upgraded.
+  // Nobody can tell whether packages that were installed before should have been upgraded.
   return call.is_new && HoldsForAll(*manager_, call.transaction, [](const PackageStatus& status) {
            return status.installed && !status.half_done;
          });
@@ -108,7 +108,8 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
     }
     if (call.is_done) return std::move(call.outcome);
     is_busy_ = true;
-    if (clock_.Now() - ended_at_ < kMoment) {
+    const absl::Duration age = clock_.Now() - ended_at_;
+    if (age >= absl::ZeroDuration() && age < kMoment) {  // negative: the clock was set back
       mutex_.Unlock();
       clock_.Sleep(kMoment);
       mutex_.Lock();

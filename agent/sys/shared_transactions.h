@@ -20,14 +20,13 @@ namespace muster::agent {
 // A package manager that carries out calls of Apply() together. Roles run side by side, each with
 // packages of its own, and each transaction costs a second or two beside its packages: reading the
 // database, triggers, the journal of dpkg. While one runs, others wait; the next one takes along
-// all that wait and fit, which are plain installations of the same kind. One that
-// begins just after another waits a moment first, because several roles may have waited for that
-// one. When it fails, whoever has got its
-// packages is content, and each of the others is tried alone, so that every caller gets its own
-// error. Thread-safe.
+// all that wait and fit, which are plain installations of the same kind. One that begins just after
+// another waits a moment first, because several roles may have waited for that one. When a shared
+// transaction fails, a caller whose packages are there nevertheless succeeds, and each of the
+// others is tried alone and gets its own error. Thread-safe.
 //
-// A caller that was taken along hears of activities, in the thread of the one that took it along
-// and while it waits itself; the output belongs to that one.
+// A caller that was taken along hears of activities while it waits, in the thread of the caller
+// that took it along, which gets the output.
 class SharedTransactions final : public PackageManager {
  public:
   // The clock must outlive the object.

@@ -114,10 +114,10 @@ class FakeRepository final : public Resource {
   absl::Status Apply(ApplyObserver& observer) override {
     ++node_.repositories_now;
     if (node_.transactions_now > 0) node_.repository_met_packages = true;
-    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
-    node_.Set(name_, "there");
+    const absl::Status status = CommonApply(node_, Id(), observer);
+    if (status.ok()) node_.Set(name_, "there");
     --node_.repositories_now;
-    return absl::OkStatus();
+    return status;
   }
 
  private:

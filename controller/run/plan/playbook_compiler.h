@@ -16,8 +16,8 @@ class BlobStore;
 // The compiler of controller/playbook. Thread-safe.
 class PlaybookCompiler final : public Compiler {
  public:
-  // Parsing a whole site takes a tenth of a second, and a command, its plan and its run ask for the
-  // same one: the last one is kept.
+  // The last playbook is kept and returned for the same files: the question before a run, the run
+  // and mostly the next one are about the same site, which is parsed as a whole.
   absl::StatusOr<std::shared_ptr<const Playbook>> Load(const FileTree& site,
                                                        absl::string_view path) override;
   std::vector<std::string> Plays(const Playbook& playbook) override;
