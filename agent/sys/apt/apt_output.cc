@@ -151,6 +151,12 @@ std::string BuildLog(absl::string_view line) {
   return absl::StrContains(path, ' ') || absl::StrContains(path, "/..") ? "" : std::string(path);
 }
 
+// A compiler's "error: ", and what a makefile says itself ("*** Failed CC version check. ***"),
+// after which jobs of a parallel make may still say something.
+bool NamesABuildFault(absl::string_view line) {
+  return absl::StrContains(line, "error: ") || absl::StartsWith(line, "*** ");
+}
+
 std::string LowerFirst(absl::string_view text) {
   std::string result(absl::StripAsciiWhitespace(text));
   if (!result.empty()) result[0] = absl::ascii_tolower(result[0]);
@@ -308,7 +314,7 @@ std::string EndOfBuildLog(absl::string_view log) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", line.substr(0, kMaxBuildLogLine));
   };
   for (size_t i = 0; i < end_begin; ++i) {
-    if (!absl::StrContains(lines[i], "error: ")) continue;
+    if (!NamesABuildFault(lines[i])) continue;
     append(lines[i]);
     if (i + 1 < end_begin) append("…");
     break;

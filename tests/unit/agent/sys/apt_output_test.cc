@@ -187,6 +187,8 @@ TEST(BuildLog, EndsWithItsLastLinesBehindTheFirstError) {
   EXPECT_EQ(EndOfBuildLog(log),
             "b.c:1:2: error: no such thing\n…\nline 12\nline 13\nline 14\nline 15\nline 16\n"
             "line 17\nline 18\nline 19");
+  log.replace(0, log.find("line 0"), "make: entering\n*** Failed CC version check. ***\n");
+  EXPECT_EQ(EndOfBuildLog(log).substr(0, 41), "*** Failed CC version check. ***\n…\nline");
   EXPECT_EQ(EndOfBuildLog(std::string(1000, 'x')).size(), 300u);
 }
 
