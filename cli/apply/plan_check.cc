@@ -11,10 +11,22 @@ namespace muster::cli {
 
 using RunStub = v1::RunService::Stub;
 
+absl::Status AddFindings(Connection& connection, const std::string& run_id, PlanFolder& folder) {
+  RunStub stub(connection.channel());
+  v1::ListStepResultsRequest list;
+  list.set_run_id(run_id);
+  do {
+    v1::ListStepResultsResponse page;
+    RETURN_IF_ERROR(Call(connection, stub, &RunStub::ListStepResults, list, &page));
+    for (const v1::NodeStepResult& result : page.results()) folder.Add(result);
+    list.set_after_sequence(page.next_after_sequence());
+  } while (list.after_sequence() > 0);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request) {
   CheckedPlan checked;
-  RunStub stub(connection.channel());
   ASSIGN_OR_RETURN(const v1::Run created, StartRun(connection, request, IfBusy::kLeaveOut));
   const std::string& run_id = created.run_id();
   ASSIGN_OR_RETURN(
@@ -24,14 +36,7 @@ absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
 
   ASSIGN_OR_RETURN(checked.run, GetDecidedRun(context, connection, run_id));
   PlanFolder folder;
-  v1::ListStepResultsRequest list;
-  list.set_run_id(run_id);
-  do {
-    v1::ListStepResultsResponse page;
-    RETURN_IF_ERROR(Call(connection, stub, &RunStub::ListStepResults, list, &page));
-    for (const v1::NodeStepResult& result : page.results()) folder.Add(result);
-    list.set_after_sequence(page.next_after_sequence());
-  } while (list.after_sequence() > 0);
+  RETURN_IF_ERROR(AddFindings(connection, run_id, folder));
   checked.plan = folder.Finish(checked.run);
   return checked;
 }

@@ -1,6 +1,9 @@
 // Makes plans by checking the nodes.
 #pragma once
 
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/context.h"
 #include "muster/v1/plan_file.pb.h"
@@ -9,6 +12,7 @@
 namespace muster::cli {
 
 class Connection;
+class PlanFolder;
 
 // The findings of a check run.
 struct CheckedPlan {
@@ -21,5 +25,8 @@ struct CheckedPlan {
 // REQUIRES: request.check_only().
 absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request);
+
+// Adds what the steps of a check run that has ended found.
+absl::Status AddFindings(Connection& connection, const std::string& run_id, PlanFolder& folder);
 
 }  // namespace muster::cli

@@ -44,7 +44,8 @@ class Adding {
       return absl::NotFoundError(
           absl::StrCat("the inventory has no node '", addition_.like, "' to be like"));
     RETURN_IF_ERROR(Define(*like));
-    for (const char* section : {"groups", "partitions", "updates"}) RETURN_IF_ERROR(Join(section));
+    for (const char* section : {"groups", "partitions", "updates", "drift"})
+      RETURN_IF_ERROR(Join(section));
     return has_rack_in_entry_ || addition_.rack.empty() ? Join("racks") : JoinRack();
   }
 

@@ -18,7 +18,8 @@ struct ListKind {
 inline constexpr ListKind kListKinds[] = {{"rack", "racks"},
                                           {"group", "groups"},
                                           {"partition", "partitions"},
-                                          {"update policy", "updates"}};
+                                          {"update policy", "updates"},
+                                          {"drift policy", "drift"}};
 
 // A list as the inventory and its changes show it: "c[001-003]", "(none)" or empty. Adds to
 // `names`; false: it is no such list.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "cli/inventory_edit/inventory_changes.h"
 #include "cli/inventory_edit/inventory_texts.h"
 #include "cli/inventory_edit/narrow_hostlist.h"
 #include "cli/inventory_edit/widen_hostlist.h"
@@ -48,6 +49,14 @@ absl::StatusOr<std::string> NarrowPattern(absl::string_view pattern, const Names
   return absl::StrJoin(terms, ",");
 }
 
+// "update policy"
+absl::string_view WordOf(absl::string_view section) {
+  for (const ListKind& kind : kListKinds) {
+    if (section == kind.section) return kind.word;
+  }
+  return section;
+}
+
 // Edits the files for one removal.
 class Removing {
  public:
@@ -56,7 +65,7 @@ class Removing {
 
   absl::Status Run() {
     RETURN_IF_ERROR(Undefine());
-    for (const char* section : {"groups", "racks", "partitions", "updates"})
+    for (const char* section : {"groups", "racks", "partitions", "updates", "drift"})
       RETURN_IF_ERROR(Leave(section));
     return absl::OkStatus();
   }
@@ -120,11 +129,10 @@ class Removing {
       changed.emplace_back(&list, *std::move(narrow));
     }
     if (emptied > 0 && emptied == lists.size()) {
-      // One without nodes is no partition; a policy without a list would have all workers.
-      if (section == "partitions" || section == "updates")
+      // One without nodes is no partition; a policy without a list would have all of them.
+      if (section != "groups" && section != "racks")
         return absl::FailedPreconditionError(
-            absl::StrCat(PlaceOf(text, entry.key_mark), ": ",
-                         section == "updates" ? "update policy " : "partition ", entry.key,
+            absl::StrCat(PlaceOf(text, entry.key_mark), ": ", WordOf(section), " ", entry.key,
                          " has no other node than ", FoldHostlist({names_.begin(), names_.end()}),
                          ": give it another one, or remove it, first"));
       return text.ReplaceList(nodes, "[]");

@@ -3,10 +3,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/render/drift_report.h"
 #include "cli/render/rollout/policy_report.h"
 #include "cli/render/show.h"
 #include "cli/render/status_report.h"
 #include "cli/verbs/verbs.h"
+#include "cli/watch/drift_reader.h"
 #include "cli/watch/rollout_watcher.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -23,10 +25,11 @@ absl::StatusOr<int> Status(Context& context) {
   RETURN_IF_ERROR(Call(*connection, stub, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(),
                        &response));
   ASSIGN_OR_RETURN(const v1::ListUpdatePoliciesResponse policies, ListPolicies(*connection));
+  ASSIGN_OR_RETURN(const v1::ListDriftResponse drift, ReadDrift(*connection, /*nodes=*/""));
   Show(context, response, [&] {
     const absl::Time now = context.clock->Now();
     return absl::StrCat(RenderStatus(response, connection->address(), now),
-                        RenderPolicyLines(policies, now));
+                        RenderPolicyLines(policies, now), RenderDriftLine(drift));
   });
   return kExitClean;
 }

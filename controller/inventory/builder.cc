@@ -87,7 +87,7 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
   if (document.root().IsNull()) return;
   yaml::MapReader reader(document, document.root(), "inventory");
   for (const char* key : {"cluster", "domain", "racks", "groups", "nodes", "partitions", "updates",
-                          "notifications", "health", "vars"}) {
+                          "drift", "notifications", "health", "vars"}) {
     reader.Allow(key);
   }
   errors_.Add(reader.Finish());
@@ -103,11 +103,14 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
     const char* key;
     void (InventoryBuilder::*read)(const yaml::Document&, const yaml::Entry&);
   };
-  const Section sections[] = {
-      {"nodes", &InventoryBuilder::ReadNodes},    {"racks", &InventoryBuilder::ReadRack},
-      {"groups", &InventoryBuilder::ReadGroup},   {"partitions", &InventoryBuilder::ReadPartition},
-      {"updates", &InventoryBuilder::ReadUpdate}, {"notifications", &InventoryBuilder::ReadChannel},
-      {"health", &InventoryBuilder::ReadHealth}};
+  const Section sections[] = {{"nodes", &InventoryBuilder::ReadNodes},
+                              {"racks", &InventoryBuilder::ReadRack},
+                              {"groups", &InventoryBuilder::ReadGroup},
+                              {"partitions", &InventoryBuilder::ReadPartition},
+                              {"updates", &InventoryBuilder::ReadUpdate},
+                              {"drift", &InventoryBuilder::ReadDrift},
+                              {"notifications", &InventoryBuilder::ReadChannel},
+                              {"health", &InventoryBuilder::ReadHealth}};
   for (const Section& section : sections) {
     const yaml::Node* node = document.root().Find(section.key);
     if (node == nullptr || node->IsNull()) continue;

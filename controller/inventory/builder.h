@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/yaml/document.h"
 #include "common/yaml/map_reader.h"
+#include "controller/inventory/drift_policy.h"
 #include "controller/inventory/errors.h"
 #include "controller/inventory/health_reader.h"
 #include "controller/inventory/inventory.h"
@@ -59,6 +61,11 @@ class InventoryBuilder {
     std::vector<Reference> waves;
     std::optional<Reference> max_unavailable;
   };
+  struct DriftSource {
+    Origin origin;
+    std::shared_ptr<DriftPolicy> policy;  // the inventory's, until it is resolved
+    std::vector<Reference> nodes;
+  };
   struct VarsFile {
     const yaml::Document* document;
     std::string owner;
@@ -78,6 +85,7 @@ class InventoryBuilder {
     health_.Read(document, entry);
   }
   void ReadUpdate(const yaml::Document& document, const yaml::Entry& entry);
+  void ReadDrift(const yaml::Document& document, const yaml::Entry& entry);
   void ReadLimits(const yaml::Document& document, const yaml::Entry& entry, yaml::MapReader& reader,
                   UpdateSource& source);
   void ReadChannel(const yaml::Document& document, const yaml::Entry& entry);
@@ -110,6 +118,12 @@ class InventoryBuilder {
   void ResolveRacks();
   void ResolvePartitions();
   void ResolveUpdates();
+  void ResolveDrift();
+  // The nodes that the references name, in inventory order, each once. nullopt: an error was
+  // reported, that of a reference or what `problem_of` says of a node.
+  std::optional<std::vector<const Node*>> SelectAll(
+      const std::vector<Reference>& references,
+      absl::FunctionRef<std::string(const Node&)> problem_of);
   // The nodes of role compute that the references name, in inventory order; "partition gpu" and
   // "jobs run on compute nodes only" tell about others. nullopt: an error was reported.
   std::optional<std::vector<const Node*>> ResolveWorkers(const std::vector<Reference>& references,
@@ -132,6 +146,7 @@ class InventoryBuilder {
   std::vector<ListSource> rack_sources_;
   std::vector<ListSource> partition_sources_;
   std::vector<UpdateSource> update_sources_;
+  std::vector<DriftSource> drift_sources_;
   std::vector<NodeBlock> node_blocks_;
   absl::flat_hash_map<std::string, Reference> addresses_;  // address → the node that has it
 };

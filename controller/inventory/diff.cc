@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/digest.h"
 #include "common/base/text/hostlist.h"
+#include "controller/inventory/drift_policy.h"
 #include "controller/inventory/health_policy.h"
 #include "controller/inventory/inventory.h"
 #include "controller/inventory/notification_channel.h"
@@ -19,6 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kUpdates[] = "updates";
+constexpr char kDrift[] = "drift";
 constexpr char kNotifications[] = "notifications";
 constexpr char kHealth[] = "health";
 
@@ -219,6 +221,9 @@ ordered_json ToValue(const Inventory& inventory) {
   ordered_json updates = ordered_json::object();
   for (const auto& policy : inventory.updates()) Append(&updates, policy->name, ToValue(*policy));
   Append(&value, kUpdates, std::move(updates));
+  ordered_json drift = ordered_json::object();
+  for (const auto& policy : inventory.drift()) Append(&drift, policy->name, ToValue(*policy));
+  Append(&value, kDrift, std::move(drift));
   ordered_json channels = ordered_json::object();
   for (const auto& channel : inventory.channels())
     Append(&channels, channel->name, ToValue(*channel));
@@ -231,6 +236,7 @@ ordered_json ToValue(const Inventory& inventory) {
 std::string ContentDigest(const Inventory& inventory) {
   ordered_json value = ToValue(inventory);
   value.erase(kUpdates);
+  value.erase(kDrift);
   value.erase(kNotifications);
   value.erase(kHealth);
   return Sha256Hex(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
@@ -252,6 +258,7 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, "groups", "group", &lines);
   DiffSection(a, b, "partitions", "partition", &lines);
   DiffSection(a, b, kUpdates, "update policy", &lines);
+  DiffSection(a, b, kDrift, "drift policy", &lines);
   DiffSection(a, b, kNotifications, "notification channel", &lines);
   DiffSection(a, b, kHealth, "health policy of", &lines);
   ForEachDifference(

@@ -78,8 +78,9 @@ struct Group {
   Place place;
 };
 
-// Defined in update_policy.h and notification_channel.h.
+// Defined in update_policy.h, drift_policy.h and notification_channel.h.
 struct UpdatePolicy;
+struct DriftPolicy;
 struct NotificationChannel;
 
 // Defined in health_policy.h.
@@ -109,6 +110,8 @@ class Inventory {
   const std::vector<Partition>& partitions() const { return partitions_; }
   // Updates of workers without a command; never nullptr.
   const std::vector<std::shared_ptr<const UpdatePolicy>>& updates() const { return updates_; }
+  // What is watched for differences from what was applied; never nullptr.
+  const std::vector<std::shared_ptr<const DriftPolicy>>& drift() const { return drift_; }
   // Where notifications go; never nullptr.
   const std::vector<std::shared_ptr<const NotificationChannel>>& channels() const {
     return channels_;
@@ -134,6 +137,7 @@ class Inventory {
   std::vector<Group> groups_;
   std::vector<Partition> partitions_;
   std::vector<std::shared_ptr<const UpdatePolicy>> updates_;
+  std::vector<std::shared_ptr<const DriftPolicy>> drift_;
   std::vector<std::shared_ptr<const NotificationChannel>> channels_;
   std::shared_ptr<const HealthPolicy> health_;
   std::vector<Variable> vars_;

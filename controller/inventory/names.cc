@@ -97,6 +97,14 @@ std::string CheckMac(absl::string_view text) {
   return absl::StrCat("'", text, "' is not a MAC address: write six pairs like 0c:42:a1:00:12:3f");
 }
 
+std::string CheckPlaybookPath(absl::string_view text) {
+  const bool is_yaml = absl::EndsWith(text, ".yaml") || absl::EndsWith(text, ".yml");
+  if (is_yaml && !absl::StartsWith(text, "/") && !absl::StrContains(text, "..")) return "";
+  return absl::StrCat("'", text,
+                      "' is not a playbook in the site folder; write its path there, such as "
+                      "playbooks/site.yaml");
+}
+
 std::string CheckSlurmTime(absl::string_view text) {
   const std::string wrong = absl::StrCat(
       "'", text,

@@ -15,6 +15,7 @@ std::string CheckName(absl::string_view what, absl::string_view text);  // group
 std::string CheckVariableName(absl::string_view text);
 std::string CheckAddress(absl::string_view text);  // IPv4, IPv6 or a host name
 std::string CheckMac(absl::string_view text);
+std::string CheckPlaybookPath(absl::string_view text);  // of a playbook in a site
 std::string CheckSlurmTime(absl::string_view text);
 
 }  // namespace muster::controller

@@ -52,6 +52,7 @@ void InventoryBuilder::Resolve() {
     CheckGroupVariables();
     ResolvePartitions();
     ResolveUpdates();
+    ResolveDrift();
     inventory_.health_ = health_.Resolve(inventory_);
   }
   ResolveRacks();
@@ -279,8 +280,9 @@ void InventoryBuilder::ResolveRacks() {
   }
 }
 
-std::optional<std::vector<const Node*>> InventoryBuilder::ResolveWorkers(
-    const std::vector<Reference>& references, absl::string_view whose, absl::string_view why) {
+std::optional<std::vector<const Node*>> InventoryBuilder::SelectAll(
+    const std::vector<Reference>& references,
+    absl::FunctionRef<std::string(const Node&)> problem_of) {
   std::vector<const Node*> nodes;
   bool is_known = true;
   for (const Reference& reference : references) {
@@ -291,9 +293,9 @@ std::optional<std::vector<const Node*>> InventoryBuilder::ResolveWorkers(
       continue;
     }
     for (const Node* node : *selected) {
-      if (node->role == NodeRole::kCompute) continue;
-      errors_.Add(reference.origin, absl::StrCat(whose, " contains node ", node->name, " of role ",
-                                                 NodeRoleName(node->role), "; ", why));
+      const std::string problem = problem_of(*node);
+      if (problem.empty()) continue;
+      errors_.Add(reference.origin, problem);
       is_known = false;
       break;
     }
@@ -303,6 +305,16 @@ std::optional<std::vector<const Node*>> InventoryBuilder::ResolveWorkers(
   std::sort(nodes.begin(), nodes.end());  // into inventory order: they are elements of one vector
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
+}
+
+std::optional<std::vector<const Node*>> InventoryBuilder::ResolveWorkers(
+    const std::vector<Reference>& references, absl::string_view whose, absl::string_view why) {
+  return SelectAll(references, [&](const Node& node) {
+    return node.role == NodeRole::kCompute
+               ? ""
+               : absl::StrCat(whose, " contains node ", node.name, " of role ",
+                              NodeRoleName(node.role), "; ", why);
+  });
 }
 
 void InventoryBuilder::ResolvePartitions() {

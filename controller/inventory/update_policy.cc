@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/hostlist.h"
@@ -44,15 +43,6 @@ constexpr Word<v1::RebootMode> kRebootModes[] = {{"auto", v1::REBOOT_MODE_AUTO},
                                                  {"always", v1::REBOOT_MODE_ALWAYS},
                                                  {"never", v1::REBOOT_MODE_NEVER}};
 
-// "" where it is the path of a playbook in a site.
-std::string CheckPlaybook(absl::string_view path) {
-  const bool is_yaml = absl::EndsWith(path, ".yaml") || absl::EndsWith(path, ".yml");
-  if (is_yaml && !absl::StartsWith(path, "/") && !absl::StrContains(path, "..")) return "";
-  return absl::StrCat("'", path,
-                      "' is not a playbook in the site folder; write its path there, such as "
-                      "playbooks/site.yaml");
-}
-
 }  // namespace
 
 void InventoryBuilder::ReadUpdate(const yaml::Document& document, const yaml::Entry& entry) {
@@ -66,7 +56,8 @@ void InventoryBuilder::ReadUpdate(const yaml::Document& document, const yaml::En
   policy.place = origin.ToPlace();
   std::string playbook;
   if (errors_.Add(reader.Required("playbook", &playbook))) {
-    errors_.Check(Origin{&document, entry.value.Find("playbook")->mark()}, CheckPlaybook(playbook));
+    errors_.Check(Origin{&document, entry.value.Find("playbook")->mark()},
+                  CheckPlaybookPath(playbook));
     policy.request.set_playbook(playbook);
   }
   source.nodes = ReadReferences(document, reader, "nodes");

@@ -113,6 +113,16 @@ constexpr Metric kMetrics[] = {
     {"muster_rollout_nodes", MetricKind::kGauge, "step",
      "Nodes of updates that have not ended, by what happens to them: pending, draining, applying.",
      [](const Readings& r) { return By("step", r.rollout_nodes); }},
+    {"muster_drift_nodes", MetricKind::kGauge, "policy, state",
+     "Nodes of the drift policies by what their last check found: as_applied, differs, unknown, "
+     "not_checked, not_applied.",
+     [](const Readings& r) {
+       Samples samples;
+       for (const auto& [key, count] : r.drift)
+         samples.push_back(
+             {{{"policy", key.first}, {"state", key.second}}, static_cast<double>(count)});
+       return samples;
+     }},
     {"muster_node_conditions", MetricKind::kGauge, "condition, status",
      "Nodes with a condition that is bad or unknown; docs/health.md has the conditions.",
      [](const Readings& r) {

@@ -43,6 +43,8 @@ struct Readings {
   size_t validations = 0;
   std::map<std::string, size_t> rollouts;       // by state
   std::map<std::string, size_t> rollout_nodes;  // of these, by step
+  // Nodes by the name of a drift policy and what it knows of them: "differs".
+  std::map<std::pair<std::string, std::string>, size_t> drift;
   // Nodes by the name of a condition and its status, "bad" or "unknown".
   std::map<std::pair<std::string, std::string>, size_t> conditions;
   size_t health_drained = 0;  // nodes that health keeps out of Slurm

@@ -120,6 +120,7 @@ Front::Front(const Config& config, Core& core, Work& work)
                }),
       stacks(*core.resources.store, core.inventory),
       health(work.health, core.inventory, *core.resources.store, core.clock),
+      drift(work.drift, core.inventory),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       notifications(work.notifications),
@@ -141,9 +142,10 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   counters.push_back(std::make_unique<CallCounterFactory>(core.shares, durations, core.clock));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &agents, &tokens, &nodes, &artifacts, &events, &secrets, &inventories, &runs, &rollouts,
-           &explanations, &users, &authority, &validations, &hardware, &stacks, &health, &commands,
-           &notifications, &web_logins}) {
+           &agents,  &tokens,      &nodes,       &artifacts,     &events,
+           &secrets, &inventories, &runs,        &rollouts,      &explanations,
+           &users,   &authority,   &validations, &hardware,      &stacks,
+           &health,  &drift,       &commands,    &notifications, &web_logins}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

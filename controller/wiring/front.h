@@ -12,6 +12,7 @@
 #include "controller/service/artifact_service.h"
 #include "controller/service/authority_service.h"
 #include "controller/service/command_service.h"
+#include "controller/service/drift_service.h"
 #include "controller/service/enrollment_service.h"
 #include "controller/service/event_service.h"
 #include "controller/service/explain_service.h"
@@ -76,6 +77,7 @@ struct Front {
   HardwareService hardware;
   StackService stacks;
   HealthService health;
+  DriftService drift;
   CommandService commands;
   NotificationService notifications;
   WebSessions web_sessions;

@@ -38,6 +38,11 @@ std::string WordOf(v1::NodeState state) {
   return absl::AsciiStrToLower(absl::StripPrefix(v1::NodeState_Name(state), "NODE_STATE_"));
 }
 
+// "as_applied" of DRIFT_STATE_AS_APPLIED.
+std::string WordOf(v1::DriftState state) {
+  return absl::AsciiStrToLower(absl::StripPrefix(v1::DriftState_Name(state), "DRIFT_STATE_"));
+}
+
 // Without what follows a colon, and without the person in "drained by root".
 std::string ServiceWord(absl::string_view service) {
   service = service.substr(0, service.find(':'));
@@ -131,6 +136,11 @@ absl::StatusOr<std::string> MetricsPage::Render() {
     readings.channels.push_back(
         {channel.config->name, channel.summary.pending, channel.delivered, channel.failed});
   readings.notifications_dropped = work_.notifications.dropped();
+  ASSIGN_OR_RETURN(const std::vector<v1::DriftPolicy> drift, work_.drift.List(nullptr));
+  for (const v1::DriftPolicy& policy : drift) {
+    for (const v1::NodeDrift& node : policy.nodes())
+      ++readings.drift[{policy.name(), WordOf(node.state())}];
+  }
   ASSIGN_OR_RETURN(const health::HealthSummary health, work_.health.Summarize());
   ReadHealth(health, inventory.ok() ? inventory->inventory.get() : nullptr, readings);
   readings.gate_is_shut = work_.gate->is_shut();

@@ -51,6 +51,7 @@ Work::Work(const Config& config, Core& core)
       runs(ForRuns(config)),
       rollouts(ForRollouts(config)),
       policies(ForRollouts(config), rollouts),
+      drift(ForDrift()),
       health(ForHealth()),
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
@@ -74,6 +75,7 @@ absl::Status Work::Start() {
   follow_ups.Start();
   rollouts.Start();
   policies.Start();
+  drift.Start();
   commands.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
@@ -95,6 +97,7 @@ void Work::EndStreams() {
 void Work::Stop() {
   housekeeper.Stop();
   health.Stop();
+  drift.Stop();
   policies.Stop();
   rollouts.Stop();
   if (drains != nullptr) drains->Stop();
@@ -278,6 +281,23 @@ rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
       .may_continue =
           [this](const RunMandate& mandate) {
             return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
+          },
+      .warn = LogWarning,
+  };
+}
+
+drift::DriftCollaborators Work::ForDrift() {
+  return {
+      .store = *core_.resources.store,
+      .sessions = core_.registry,
+      .claims = claims,
+      .inventory = core_.inventory,
+      .clock = core_.clock,
+      .start_run = [this](const v1::CreateRunRequest& request,
+                          const RunActor& actor) { return runs.Create(request, actor).status(); },
+      .start_rollout =
+          [this](const v1::CreateRolloutRequest& request, const RunActor& actor) {
+            return rollouts.Create(request, actor).status();
           },
       .warn = LogWarning,
   };

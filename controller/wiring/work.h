@@ -9,6 +9,7 @@
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/claim/node_claims.h"
 #include "controller/command/node_commands.h"
+#include "controller/drift/drift_checks.h"
 #include "controller/gate/reboot_drains.h"
 #include "controller/gate/service_gate.h"
 #include "controller/health/health_monitor.h"
@@ -51,6 +52,7 @@ struct Work {
   health::HealthCollaborators ForHealth();
   RunCollaborators ForRuns(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
+  drift::DriftCollaborators ForDrift();
   // The facts that a node was asked for are in the store, or refused.
   void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused);
   // Slurm, or the nodes' state for it, may have changed.
@@ -72,6 +74,7 @@ struct Work {
   RunManager runs;
   rollout::RolloutManager rollouts;
   rollout::UpdatePolicies policies;
+  drift::DriftChecks drift;
   health::HealthMonitor health;
   SecretRotations rotations;
   NodeCommands commands;

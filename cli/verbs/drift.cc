@@ -1,0 +1,91 @@
+// muster drift: nodes that are not as they were applied any more.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/apply/plan_check.h"
+#include "cli/connection.h"
+#include "cli/render/drift_report.h"
+#include "cli/render/plan/plan_fold.h"
+#include "cli/render/plan/plan_report.h"
+#include "cli/render/show.h"
+#include "cli/verbs/verbs.h"
+#include "cli/watch/drift_reader.h"
+#include "cli/watch/run_ending.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "muster/v1/drift.pb.h"
+#include "muster/v1/plan_file.pb.h"
+#include "muster/v1/run.pb.h"
+
+namespace muster::cli {
+namespace {
+
+struct DriftOptions {
+  std::string nodes;
+  bool changes = false;
+};
+
+// What an apply would change on the nodes of the policy that differ.
+absl::StatusOr<v1::PlanFile> ReadChanges(Context& context, Connection& connection,
+                                         const v1::DriftPolicy& policy) {
+  std::set<std::string> nodes;
+  std::set<std::string> runs;
+  for (const v1::NodeDrift& node : policy.nodes()) {
+    if (node.state() != v1::DRIFT_STATE_DIFFERS) continue;
+    nodes.insert(node.node());
+    runs.insert(node.checked_run_id());
+  }
+  PlanFolder folder;
+  v1::Run all;
+  for (const std::string& run_id : runs) {
+    ASSIGN_OR_RETURN(const v1::Run run, GetDecidedRun(context, connection, run_id));
+    RETURN_IF_ERROR(AddFindings(connection, run_id, folder));
+    if (all.plays().empty()) *all.mutable_plays() = run.plays();
+    for (const v1::NodeRecap& node : run.nodes()) {
+      if (nodes.erase(node.node()) > 0) *all.add_nodes() = node;
+    }
+  }
+  return folder.Finish(all);
+}
+
+absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  ASSIGN_OR_RETURN(const v1::ListDriftResponse response, ReadDrift(*connection, options.nodes));
+  std::string changes;
+  bool any_differs = false;
+  for (const v1::DriftPolicy& policy : response.policies()) {
+    for (const v1::NodeDrift& node : policy.nodes())
+      any_differs |= node.state() == v1::DRIFT_STATE_DIFFERS;
+    if (!options.changes) continue;
+    ASSIGN_OR_RETURN(const v1::PlanFile plan, ReadChanges(context, *connection, policy));
+    if (HasChanges(plan)) absl::StrAppend(&changes, "\n", RenderPlan(plan));
+  }
+  Show(context, response, [&]() -> std::string {
+    if (response.policies().empty())
+      return "the inventory has no drift policies (`drift:`, see `muster help drift`)\n";
+    return absl::StrCat(RenderDrift(response, context.clock->Now()), changes);
+  });
+  return any_differs ? kExitChanges : kExitClean;
+}
+
+}  // namespace
+
+void AddDrift(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("drift", "Show nodes that are not as they were applied any more");
+  auto options = std::make_shared<DriftOptions>();
+  command->add_option("nodes", options->nodes, "Nodes, groups, rack:NAME (default: all)")
+      ->type_name("NODES");
+  command->add_flag("-c,--changes", options->changes,
+                    "Also show what an apply would change, with diffs of files");
+  command->footer(
+      "The policies are those of the inventory (`drift:`); `muster explain step` tells where a\n"
+      "wanted value comes from.\n"
+      "Exit codes: 0 nothing differs, 1 usage or refused, 2 nodes differ.");
+  SetAction(command, context, [&context, options] { return Drift(context, *options); });
+}
+
+}  // namespace muster::cli

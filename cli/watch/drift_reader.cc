@@ -1,0 +1,21 @@
+#include "cli/watch/drift_reader.h"
+
+#include <string>
+
+#include "cli/connection.h"
+#include "common/base/status.h"
+#include "muster/v1/drift.grpc.pb.h"
+
+namespace muster::cli {
+
+absl::StatusOr<v1::ListDriftResponse> ReadDrift(const Connection& connection,
+                                                absl::string_view nodes) {
+  v1::DriftService::Stub stub(connection.channel());
+  v1::ListDriftRequest request;
+  request.set_nodes(std::string(nodes));
+  v1::ListDriftResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &v1::DriftService::Stub::ListDrift, request, &response));
+  return response;
+}
+
+}  // namespace muster::cli
