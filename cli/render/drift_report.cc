@@ -20,55 +20,57 @@ namespace muster::cli {
 namespace {
 
 // In the order in which they are shown.
-struct StateWord {
+struct DriftWord {
   v1::DriftState state;
   absl::string_view word;
 };
-constexpr StateWord kWords[] = {
+constexpr DriftWord kDriftWords[] = {
     {v1::DRIFT_STATE_DIFFERS, "differs"},         {v1::DRIFT_STATE_UNKNOWN, "unknown"},
     {v1::DRIFT_STATE_NOT_CHECKED, "not checked"}, {v1::DRIFT_STATE_NOT_APPLIED, "not applied"},
     {v1::DRIFT_STATE_AS_APPLIED, "as applied"},
 };
 
-// Index in kWords; one behind it for a state of a newer controller.
-size_t RankOf(v1::DriftState state) {
+// Index in kDriftWords; one behind it for a state of a newer controller.
+size_t DriftRankOf(v1::DriftState state) {
   return static_cast<size_t>(
-      std::find_if(std::begin(kWords), std::end(kWords),
-                   [&](const StateWord& row) { return row.state == state; }) -
-      std::begin(kWords));
+      std::find_if(std::begin(kDriftWords), std::end(kDriftWords),
+                   [&](const DriftWord& row) { return row.state == state; }) -
+      std::begin(kDriftWords));
 }
 
 // Nodes of which the same is known.
-struct Row {
+struct DriftRow {
   const v1::NodeDrift* one = nullptr;
   std::vector<std::string> nodes;
 };
 
-auto KeyOf(const v1::NodeDrift& node) {
-  return std::tuple(RankOf(node.state()), node.changes(), node.checked_run_id(), node.message(),
+auto DriftKeyOf(const v1::NodeDrift& node) {
+  return std::tuple(DriftRankOf(node.state()), node.changes(), node.checked_run_id(),
+                    node.message(),
                     node.state() == v1::DRIFT_STATE_DIFFERS ? node.repair_rollout_id() : "");
 }
 
-std::vector<Row> RowsOf(const v1::DriftPolicy& policy) {
-  std::vector<Row> rows;
+std::vector<DriftRow> DriftRowsOf(const v1::DriftPolicy& policy) {
+  std::vector<DriftRow> rows;
   for (const v1::NodeDrift& node : policy.nodes()) {
-    auto found = std::find_if(rows.begin(), rows.end(),
-                              [&](const Row& row) { return KeyOf(*row.one) == KeyOf(node); });
-    if (found == rows.end()) found = rows.insert(found, Row{&node, {}});
+    auto found = std::find_if(rows.begin(), rows.end(), [&](const DriftRow& row) {
+      return DriftKeyOf(*row.one) == DriftKeyOf(node);
+    });
+    if (found == rows.end()) found = rows.insert(found, DriftRow{&node, {}});
     found->nodes.push_back(node.node());
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return RankOf(a.one->state()) < RankOf(b.one->state());
+  std::stable_sort(rows.begin(), rows.end(), [](const DriftRow& a, const DriftRow& b) {
+    return DriftRankOf(a.one->state()) < DriftRankOf(b.one->state());
   });
   return rows;
 }
 
-std::string WordOf(v1::DriftState state) {
-  const size_t rank = RankOf(state);
-  return rank < std::size(kWords) ? std::string(kWords[rank].word) : "?";
+std::string DriftWordOf(v1::DriftState state) {
+  const size_t rank = DriftRankOf(state);
+  return rank < std::size(kDriftWords) ? std::string(kDriftWords[rank].word) : "?";
 }
 
-std::string MessageOf(const v1::NodeDrift& node) {
+std::string DriftMessageOf(const v1::NodeDrift& node) {
   if (node.state() == v1::DRIFT_STATE_DIFFERS && !node.repair_rollout_id().empty())
     return absl::StrCat("see muster rollout show ", node.repair_rollout_id());
   return PlainText(node.message(), Lines::kOne);
@@ -85,12 +87,12 @@ std::string RenderDrift(const v1::ListDriftResponse& response, absl::Time now) {
     if (!policy.message().empty())
       absl::StrAppend(&text, PlainText(policy.message(), Lines::kOne), "\n");
     Table table({"NODES", "STATE", "CHANGES", "CHECKED", "RUN", "MESSAGE"});
-    for (Row& row : RowsOf(policy)) {
+    for (DriftRow& row : DriftRowsOf(policy)) {
       const v1::NodeDrift& node = *row.one;
-      table.AddRow({FoldHostlist(std::move(row.nodes)), WordOf(node.state()),
+      table.AddRow({FoldHostlist(std::move(row.nodes)), DriftWordOf(node.state()),
                     node.changes() > 0 ? absl::StrCat(node.changes()) : "",
                     node.has_checked_at() ? HumanTime(ToTime(node.checked_at()), now) : "",
-                    node.checked_run_id(), MessageOf(node)});
+                    node.checked_run_id(), DriftMessageOf(node)});
     }
     absl::StrAppend(&text, table.ToString());
   }

@@ -7,7 +7,7 @@
 #include "common/base/status.h"
 #include "controller/drift/drift_checks.h"
 #include "controller/inventory/inventory.h"
-#include "controller/service/front/credentials.h"
+#include "controller/session/caller.h"
 
 namespace muster::controller {
 

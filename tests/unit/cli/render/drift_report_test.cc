@@ -15,7 +15,7 @@ namespace {
 
 using ::muster::testing::Said;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+const absl::Time kShownAt = absl::FromUnixSeconds(1'800'000'000);
 
 v1::NodeDrift& Add(v1::DriftPolicy& policy, const std::string& name, v1::DriftState state,
                    uint32_t changes = 0, const std::string& message = "") {
@@ -26,11 +26,11 @@ v1::NodeDrift& Add(v1::DriftPolicy& policy, const std::string& name, v1::DriftSt
   node.set_message(message);
   if (state == v1::DRIFT_STATE_NOT_CHECKED || state == v1::DRIFT_STATE_NOT_APPLIED) return node;
   node.set_checked_run_id("r-7k3m9q2x");
-  *node.mutable_checked_at() = ToTimestamp(kNow - absl::Hours(2));
+  *node.mutable_checked_at() = ToTimestamp(kShownAt - absl::Hours(2));
   return node;
 }
 
-v1::ListDriftResponse Response() {
+v1::ListDriftResponse DriftResponse() {
   v1::ListDriftResponse response;
   v1::DriftPolicy& policy = *response.add_policies();
   policy.set_name("site");
@@ -49,11 +49,11 @@ v1::ListDriftResponse Response() {
 }
 
 TEST(DriftReport, ShowsThoseThatDifferFirstAndEqualOnesOnce) {
-  EXPECT_THAT(RenderDrift(Response(), kNow), Said());
+  EXPECT_THAT(RenderDrift(DriftResponse(), kShownAt), Said());
 }
 
 TEST(DriftReport, SaysInOneLineWhatNeedsSomebody) {
-  EXPECT_THAT(RenderDriftLine(Response()), Said());
+  EXPECT_THAT(RenderDriftLine(DriftResponse()), Said());
   v1::ListDriftResponse fine;
   Add(*fine.add_policies(), "c001", v1::DRIFT_STATE_AS_APPLIED);
   EXPECT_EQ(RenderDriftLine(fine), "");

@@ -174,7 +174,8 @@ class DriftTest : public ::testing::Test, public InventorySource {
   // "c001 differs 2", in the order of the inventory.
   std::vector<std::string> States() {
     std::vector<std::string> states;
-    for (const v1::NodeDrift& node : Policy().nodes())
+    const v1::DriftPolicy policy = Policy();
+    for (const v1::NodeDrift& node : policy.nodes())
       states.push_back(absl::StrCat(node.node(), " ", v1::DriftState_Name(node.state()).substr(12),
                                     " ", node.changes()));
     return states;

@@ -37,9 +37,6 @@ TEST(DriftPolicy, WithoutMoreItIsAboutAllNodesOnceADay) {
 }
 
 TEST(DriftPolicy, HasNodesAnIntervalAndRepair) {
-  const auto inventory = ParseDrift(
-      "drift: {a: {playbook: a.yml, nodes: [compute, \"!c1\"], every: 90m, repair: true}}\n");
-  EXPECT_FALSE(inventory.ok()) << "an exclusion alone is a pattern of its own: all but c1";
   const auto written =
       ParseDrift("drift: {a: {playbook: a.yml, nodes: \"compute,!c1\", every: 90m, repair: true}}");
   ASSERT_OK(written.status());
@@ -48,7 +45,7 @@ TEST(DriftPolicy, HasNodesAnIntervalAndRepair) {
   EXPECT_EQ(policy.every, absl::Minutes(90));
   EXPECT_TRUE(policy.repairs);
   EXPECT_EQ(ToValue(policy).dump(),
-            R"({"playbook":"a.yml","nodes":"c2","every":"1h30m0s","repair":true})");
+            R"({"playbook":"a.yml","nodes":"c2","every":"1h30m","repair":true})");
 }
 
 TEST(DriftPolicy, IsNothingThatAPlaybookCanSee) {
