@@ -15,7 +15,7 @@ namespace muster::controller {
 struct DriftPolicy {
   static constexpr absl::Duration kDefaultInterval = absl::Hours(24);
   // A check asks every package manager, every unit and every file: more often is a load of its own.
-  static constexpr absl::Duration kLeastInterval = absl::Minutes(1);
+  static constexpr absl::Duration kLeastInterval = absl::Seconds(10);
 
   std::string name;
   std::string playbook;            // its path in a site

@@ -31,7 +31,7 @@ print(sum(e["action"] == "reboot.permit" and e["subject"] == "c001" for e in val
 gpu() {  # FIELD: of the first GPU, as JSON
   node python3 -c 'import json, sys; print(json.dumps(json.load(open("/srv/gpus/gpus.json"))[0][sys.argv[1]]))' "$1"
 }
-job_is() { lab exec login1 scontrol show job "$job" | grep -q "JobState=$1"; }  # STATE
+job_is() { says -F "JobState=$1" lab exec login1 scontrol show job "$job"; }  # STATE
 
 mkdir "$work/vendor"
 "$source/make_repository.sh" "$work/vendor" build/release/fakes/nvidia/libnvidia-ml.so.1

@@ -52,7 +52,7 @@ expect_applied 0 "second apply"
 expect_contains "$APPLY_OUTPUT" "nothing to validate: $compute already passed" "second apply"
 expect_equal not_needed "$(ending "$APPLY_RUN" state)" "second apply"
 expect_equal 1 "$(validations)" "validations"
-muster plan "$site" | grep -q "then nothing to validate: $compute already passed" || fail "muster plan"
+says -F "then nothing to validate: $compute already passed" muster plan "$site" || fail "muster plan"
 
 step "a suite that fails: its exit code, and the pass is gone"
 forget_pass

@@ -20,7 +20,7 @@ service_of() {  # NODE: as `muster node list` has it
 [node] = [n for n in value["nodes"] if n["name"] == sys.argv[1]]
 print(node.get("service", ""))' "$1"
 }
-has_metric() { lab exec login1 curl -s http://127.0.0.1:7481/metrics | grep -qxF "$1"; }  # SERIES AND VALUE
+has_metric() { says -xF "$1" lab exec login1 curl -s http://127.0.0.1:7481/metrics; }  # SERIES AND VALUE
 is_service() { [[ $(service_of "$1") == "$2" ]]; }  # NODE SERVICE
 
 # With the nodes before it, which have joined; the workers among NODES are drained then.
@@ -149,6 +149,49 @@ is_drained_for c002 "bad disk" || fail "the administrator's drain is gone"
 expect_equal "drained by root: bad disk" "$(service_of c002)" "service of c002"
 lab exec login1 scontrol update NodeName=c002 State=RESUME
 wait_for 10 "c002 serves" serves c002
+
+step "a file that somebody changed is drift; the policy repairs the worker when it may"
+drift_is() {  # NODE STATE
+  [[ $(muster -o json drift "$1" | read_json '
+print(value["policies"][0]["nodes"][0]["state"])') == "$2" ]]
+}
+watch_drift() {  # KEYS…: of the policy
+  printf 'drift:\n  site: {playbook: playbooks/motd.yaml, nodes: compute, every: 10s%s}\n' "$1" \
+    >"$work/inventory/drift.yaml"
+  muster inventory apply "$work/inventory" >/dev/null
+}
+mkdir -p "$work/motd/playbooks"
+cat >"$work/motd/playbooks/motd.yaml" <<'YAML'
+- play: message of the day
+  hosts: compute
+  tasks:
+    - name: message of the day
+      file: {path: /etc/motd, content: "Welcome to {{ node.name }}\n", mode: "0644"}
+YAML
+apply "$work/motd/playbooks/motd.yaml"
+expect_applied 0 "message of the day"
+watch_drift ""
+wait_for 60 "c001 as applied" drift_is c001 as_applied
+drift_is c002 as_applied || fail "c002 is not as applied: $(muster drift)"
+lab exec c001 sh -c "echo 'by hand at 3 a.m.' >>/etc/motd"
+wait_for 60 "c001 differs" drift_is c001 differs
+RC=0
+show muster drift --changes || RC=$?
+expect_equal 2 "$RC" "exit code of drift"
+expect_contains "$SAID" "-by hand at 3 a.m." "the difference"
+expect_contains "$(muster status)" "not as applied: c001" "status"
+has_metric 'muster_drift_nodes{policy="site",state="differs"} 1' || fail "no metric of drift"
+sleep 15
+lab exec c001 grep -q "by hand" /etc/motd || fail "a policy without repair has repaired"
+watch_drift ", repair: true"
+wait_for 90 "c001 is repaired and as applied" drift_is c001 as_applied
+! lab exec c001 grep -q "by hand" /etc/motd || fail "the file is as it was changed"
+wait_for 20 "c001 serves again" serves c001
+expect_equal "policy:drift/site c001" "$(muster -o json rollout list | read_json '
+[one] = value["rollouts"]
+print(one["created_by"], one["request"]["limit"])')" "the repair"
+rm "$work/inventory/drift.yaml"
+muster inventory apply "$work/inventory" >/dev/null
 
 step "another GPU: what passed is not there any more"
 set_gpus c001 '{"uuid": "GPU-another"}'

@@ -30,7 +30,7 @@ value_of() { asked "$1" | read_json 'print(*(r["value"][1] for r in value["data"
 known() {  # the names of all metrics
   lab exec login1 curl -s http://127.0.0.1:9090/api/v1/label/__name__/values | read_json 'print("\n".join(value["data"]))' | LC_ALL=C sort
 }
-knows() { known | grep -qx "$1"; }  # METRIC
+knows() { says -x "$1" known; }  # METRIC
 pending_or_firing() { [[ $(asked "ALERTS{alertname=\"$1\"}") == *"$1"* ]]; }  # ALERT
 firing() {  # ALERT: Prometheus knows the rule and it holds
   lab exec login1 curl -s 'http://127.0.0.1:9090/api/v1/alerts' | read_json '

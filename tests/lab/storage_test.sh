@@ -58,7 +58,7 @@ YAML
 }
 
 is_mounted() { [[ $(lab exec c001 findmnt -n -o SOURCE,FSTYPE /mnt/beegfs | xargs) == "beegfs_nodev tmpfs" ]]; }
-management_said() { lab exec c002 journalctl -q -u beegfs-mgmtd -o cat | grep -q "$1"; }
+management_said() { says -G "$1" lab exec c002 journalctl -q -u beegfs-mgmtd -o cat; }
 unmount() { lab exec c001 systemctl stop mnt-beegfs.mount; }
 roles_that_failed() { sed -n 's/^c[0-9]*: failed  \([a-z_]*\):.*/\1/p' <<<"$APPLY_OUTPUT" | sort -u | xargs; }
 

@@ -24,6 +24,13 @@ expect_contains() {  # TEXT PART WHAT
   [[ $1 == *"$2"* ]] || fail "$3: no '$2' in: $1"
 }
 
+# Reads all that COMMAND says: a `grep -q` behind a pipe leaves at its first match, and what still
+# writes then fails by its closed pipe.
+says() {  # GREP-OPTIONS PATTERN COMMAND…
+  local said
+  said=$("${@:3}") && grep -q "$1" -- "$2" <<<"$said"
+}
+
 wait_for() {  # SECONDS WHAT CMD…: until the command succeeds
   local end=$((SECONDS + $1)) what=$2
   shift 2

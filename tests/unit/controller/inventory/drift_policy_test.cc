@@ -68,7 +68,7 @@ TEST(DriftPolicy, FaultsHaveTheirPlace) {
       {"drift: {a: {playbook: /etc/site.yaml}}", "f:3:23"},
       {"drift: {a: {playbook: site.yaml, evry: 1h}}", "f:3:34"},
       {"drift: {a: {playbook: site.yaml, every: 1h, every: 2h}}", "f:3:45"},
-      {"drift: {a: {playbook: site.yaml, every: 30s}}", "f:3:41"},
+      {"drift: {a: {playbook: site.yaml, every: 9s}}", "f:3:41"},
       {"drift: {a: {playbook: site.yaml, every: often}}", "f:3:41"},
       {"drift: {a: {playbook: site.yaml, repair: maybe}}", "f:3:42"},
       {"drift: {a: {playbook: site.yaml, nodes: c9}}", "f:3:41"},
