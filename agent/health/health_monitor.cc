@@ -287,7 +287,7 @@ absl::Time HealthMonitor::Step() {
                    is_log_started_ ? absl::InfiniteFuture() : now + absl::Seconds(1)});
 }
 
-void HealthMonitor::OnConnected() {
+void HealthMonitor::ReportAgain() {
   {
     absl::MutexLock lock(&mutex_);
     must_report_ = true;

@@ -66,7 +66,9 @@ class HealthMonitor {
   void LookNow() { worker_.Wake(); }
 
   // For the session. A connection has begun: everything is reported again.
-  void OnConnected();
+  void OnConnected() { ReportAgain(); }
+  // The controller has asked. Answered by one report, however often it asks before that.
+  void ReportAgain();
   void Set(const v1::HealthSettings& message);
   // The messages to send now.
   std::vector<v1::AgentMessage> TakeDue();

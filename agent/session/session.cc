@@ -318,6 +318,9 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
     case v1::ControllerMessage::kHealthSettings:
       health_.Set(message.health_settings());
       break;
+    case v1::ControllerMessage::kAskHealth:
+      health_.ReportAgain();
+      break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(
           "the controller sent a message that this agent does not know; is the agent "

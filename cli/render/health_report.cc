@@ -41,6 +41,9 @@ constexpr ResponseWords kResponses[] = {
     {v1::HEALTH_RESPONSE_ACKNOWLEDGED, "acknowledged", "acknowledged"},
     {v1::HEALTH_RESPONSE_RECOVERING, "recovering", "Muster waits"},
     {v1::HEALTH_RESPONSE_RETESTING, "to be tested", "Muster tests"},
+    {v1::HEALTH_RESPONSE_REBOOTING, "rebooting", "Muster reboots"},
+    {v1::HEALTH_RESPONSE_REBOOT_FAILED, "reboot failed", "yours: a reboot did not help"},
+    {v1::HEALTH_RESPONSE_QUARANTINED, "quarantined", "quarantined by Muster"},
 };
 
 ResponseWords WordsOf(v1::HealthResponse response) {

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/sys/archive/archive.h"
 #include "common/sys/file_system.h"
+#include "common/value/node_reboot.h"
 #include "muster/v1/artifact.grpc.pb.h"
 
 namespace muster::cli {
@@ -21,22 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLargestSite = size_t{64} << 20;
 constexpr size_t kChunk = 64 << 10;
-
-constexpr char kRebootPath[] = "playbooks/node-reboot.yaml";
-// The mark is gone after the reboot, so that the next run of the playbook reboots again, and a run
-// that is cut off does not.
-constexpr char kRebootPlaybook[] =
-    R"(# By `muster node reboot`: one reboot of each node, and nothing else.
-- play: reboot
-  hosts: compute
-  tasks:
-    - name: mark that lasts until the reboot
-      file: {path: /run/muster-node-reboot, content: "muster node reboot\n", mode: "0600"}
-      notify: reboot
-  handlers:
-    - name: reboot
-      reboot: {when: always, reason: "{{ reboot_reason | default('muster node reboot') }}", timeout: 20m}
-)";
 
 bool IsLeftOut(const std::string& name) {
   return absl::StartsWith(name, ".") || absl::EndsWith(name, "~") || absl::EndsWith(name, ".swp");
@@ -144,10 +129,11 @@ absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
 }
 
 absl::StatusOr<SiteBundle> PackReboot(const std::string& suites_of) {
-  std::map<std::string, std::string> files = {{kRebootPath, kRebootPlaybook}};
+  std::map<std::string, std::string> files = {
+      {std::string(kNodeRebootPath), std::string(NodeRebootPlaybook())}};
   if (!suites_of.empty()) RETURN_IF_ERROR(CollectSuites(suites_of, files));
   ASSIGN_OR_RETURN(SiteBundle bundle, Pack(files));
-  bundle.playbook = kRebootPath;
+  bundle.playbook = std::string(kNodeRebootPath);
   return bundle;
 }
 

@@ -306,6 +306,10 @@ void AddNode(CLI::App& app, Context& context) {
       ->required()
       ->type_name("NODES");
   resume->add_option("--reason", *reason, "Why; goes into the audit log")->type_name("TEXT");
+  resume->footer(
+      "A node that its health has quarantined is resumed by administrators alone, and only when "
+      "it\n"
+      "is well again and has passed its test; `muster health NODES` says whether it has.");
   SetAction(resume, context,
             [&context, held_nodes, reason] { return ResumeNodes(context, *held_nodes, *reason); });
 

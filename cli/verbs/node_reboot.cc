@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/str_cat.h"
 #include "cli/apply/duration_option.h"
 #include "cli/apply/rollout_start.h"
@@ -23,6 +21,7 @@
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/slurm_job.h"
+#include "common/value/node_reboot.h"
 #include "muster/v1/node.grpc.pb.h"
 
 namespace muster::cli {
@@ -81,15 +80,11 @@ absl::Status RefuseJobs(Connection& connection, const std::vector<std::string>& 
 
 absl::StatusOr<v1::CreateRolloutRequest> RequestOf(const NodeRebootOptions& options,
                                                    const std::vector<std::string>& names) {
-  v1::CreateRolloutRequest request;
-  request.set_limit(FoldHostlist(names));
-  request.set_canary(0);
+  v1::CreateRolloutRequest request = NodeRebootRequest(FoldHostlist(names), options.reason);
   request.set_max_unavailable(options.max_unavailable);
   request.set_max_per_rack(options.max_per_rack);
   request.set_max_per_switch(options.max_per_switch);
   request.set_suite(options.suite);
-  if (!options.reason.empty())
-    (*request.mutable_extra_vars())["reboot_reason"] = nlohmann::json(options.reason).dump();
   if (!options.when_idle) {
     *request.mutable_drain_timeout() = ToProtoDuration(kIdleWithin);
     request.set_on_timeout(v1::DRAIN_TIMEOUT_ACTION_SKIP);
@@ -116,7 +111,6 @@ absl::StatusOr<int> Reboot(Context& context, const NodeRebootOptions& options) {
         "nothing was started"));
   RETURN_IF_ERROR(UploadBundle(*connection, bundle));
   request.set_bundle_sha256(bundle.sha256);
-  request.set_playbook(bundle.playbook);
   return StartRollout(context, *connection, request, options.detach);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "controller/store/store.h"
@@ -11,6 +12,7 @@ namespace muster::controller {
 namespace {
 
 constexpr absl::string_view kPolicyPrefix = "policy:";
+constexpr absl::string_view kAdministratorPrefix = "admin:";
 
 }  // namespace
 
@@ -24,6 +26,10 @@ Actor PolicyActor(absl::string_view policy) { return {absl::StrCat(kPolicyPrefix
 
 absl::string_view PolicyOf(absl::string_view actor) {
   return absl::ConsumePrefix(&actor, kPolicyPrefix) ? actor : "";
+}
+
+bool IsAdministrator(const Actor& actor) {
+  return absl::StartsWith(actor.name, kAdministratorPrefix);
 }
 
 absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,

@@ -26,6 +26,9 @@ Actor PolicyActor(absl::string_view policy);
 // The name of the policy that is an actor of this name; "" for all others.
 absl::string_view PolicyOf(absl::string_view actor);
 
+// Whether a person with an administrator's certificate does it.
+bool IsAdministrator(const Actor& actor);
+
 // Adds one entry, inside the transaction of the act itself: no act without its entry. `action` is
 // a word of docs/store.md, "run.create"; `subject` is what it was done to.
 absl::Status Audit(Transaction& txn, absl::Time now, const Actor& actor, absl::string_view action,

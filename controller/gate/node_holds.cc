@@ -50,6 +50,27 @@ absl::Status RefuseIfRebooting(Transaction& txn, const NodeHoldRecord& hold,
       hold.owner, ", or end it: muster run cancel ", hold.owner));
 }
 
+// Fails where the hold is a quarantine that the actor may not end, or not yet.
+absl::Status RefuseIfQuarantined(const std::vector<HealthDrainRecord>& drains,
+                                 const NodeHoldRecord& hold, const std::string& node,
+                                 const Actor& actor) {
+  if (!hold.is_quarantine) return absl::OkStatus();
+  absl::string_view condition = hold.owner;
+  condition.remove_prefix(condition.find(':') + 1);
+  if (!IsAdministrator(actor))
+    return absl::PermissionDeniedError(absl::StrCat(node, " is quarantined for ", condition,
+                                                    ", which only an administrator ends"));
+  for (const HealthDrainRecord& drain : drains) {
+    const bool is_its = drain.node_uuid == hold.node_uuid && drain.condition == condition;
+    if (is_its && drain.is_cleared) return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      node, " is quarantined for ", condition,
+      ", which is not well yet, or has not been for long enough, or the node has not passed its "
+      "test since; see: muster health ",
+      node, ", or change the policy of ", condition, " in the inventory first"));
+}
+
 }  // namespace
 
 absl::Status HoldNodes(Transaction& txn, const std::vector<std::string>& nodes, const Actor& actor,
@@ -65,6 +86,7 @@ absl::Status FreeNodes(Transaction& txn, const std::vector<std::string>& nodes, 
                        absl::string_view reason, absl::Time now) {
   ASSIGN_OR_RETURN(const auto updating, NodesInUpdate(txn));
   ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> holds, txn.node_holds().List());
+  ASSIGN_OR_RETURN(const std::vector<HealthDrainRecord> drains, txn.health().ListDrains());
   for (const std::string& node : nodes) {
     if (const auto found = updating.find(node); found != updating.end()) {
       return absl::FailedPreconditionError(
@@ -76,6 +98,7 @@ absl::Status FreeNodes(Transaction& txn, const std::vector<std::string>& nodes, 
     for (const NodeHoldRecord& hold : holds) {
       if (hold.node_uuid != uuid) continue;
       RETURN_IF_ERROR(RefuseIfRebooting(txn, hold, node));
+      RETURN_IF_ERROR(RefuseIfQuarantined(drains, hold, node, actor));
       RETURN_IF_ERROR(txn.node_holds().Delete(uuid, hold.owner));
     }
   }

@@ -22,7 +22,8 @@ absl::Status HoldNodes(Transaction& txn, const std::vector<std::string>& nodes, 
 
 // Ends whatever keeps these nodes out: drains of anybody, and those of updates that have failed.
 // Nodes that nothing keeps out are fine. FailedPrecondition: one has not joined, a rollout is
-// updating it, or a run is rebooting it.
+// updating it, a run is rebooting it, or it is quarantined for a condition that is not well yet.
+// PermissionDenied: it is quarantined, and the actor is no administrator.
 absl::Status FreeNodes(Transaction& txn, const std::vector<std::string>& nodes, const Actor& actor,
                        absl::string_view reason, absl::Time now);
 

@@ -65,10 +65,13 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     }
   }
 
-  std::map<std::string, ServiceHold> holds;  // by uuid, the oldest
+  std::map<std::string, ServiceHold> holds;  // by uuid
   ASSIGN_OR_RETURN(auto held, txn.node_holds().List());
-  for (NodeHoldRecord& hold : held)
-    holds.try_emplace(hold.node_uuid, ServiceHold{std::move(hold.owner), std::move(hold.reason)});
+  for (NodeHoldRecord& hold : held) {
+    const auto [at, is_first] = holds.try_emplace(hold.node_uuid);
+    if (is_first || (hold.is_quarantine && !at->second.is_quarantine))
+      at->second = {std::move(hold.owner), std::move(hold.reason), hold.is_quarantine};
+  }
 
   std::map<std::string, NodePassRecord> now;  // the present properties of each, by name
   RETURN_IF_ERROR(txn.nodes().ForEachFacts([&](const std::string& name, const std::string& bytes) {

@@ -26,7 +26,7 @@ struct ServiceCandidate {
   ServiceState state = ServiceState::kEnrolled;
   std::string failed;               // the validation that quarantined it
   std::string testing;              // the validation that is running on it
-  std::optional<ServiceHold> hold;  // the oldest
+  std::optional<ServiceHold> hold;  // the oldest; a quarantine before others
 };
 
 // Whether another node's validation may borrow a node without taking it away from anybody.

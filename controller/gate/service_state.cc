@@ -57,8 +57,10 @@ Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_v
     // "ann" rather than "admin:ann".
     absl::string_view owner = hold->owner;
     owner.remove_prefix(owner.find(':') == absl::string_view::npos ? 0 : owner.find(':') + 1);
-    return {slurm::OwnReason(hold->owner, hold->reason),
-            absl::StrCat("drained by ", owner, ": ", hold->reason)};
+    return {slurm::OwnReason(hold->owner, absl::StrCat(hold->is_quarantine ? "quarantined: " : "",
+                                                       hold->reason)),
+            absl::StrCat(hold->is_quarantine ? "quarantined by " : "drained by ", owner, ": ",
+                         hold->reason)};
   }
   if (state == State::kInService) return {"", "in service"};
   if (state == State::kQuarantined && !failed.empty()) {

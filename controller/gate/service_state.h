@@ -47,13 +47,15 @@ struct ServiceAction {
   Kind kind = kNone;
   std::string reason;  // of kDrain, with its owner tag
   // The resulting state of the node: "in service", "not validated", "quarantined: failed
-  // v-7k3m9q2x", "being validated: v-7k3m9q2x", "drained by root: bad disk".
+  // v-7k3m9q2x", "being validated: v-7k3m9q2x", "drained by root: bad disk", "quarantined by
+  // gpu_lost: GPU-5c1f: Xid 79".
   std::string service;
 };
 // What keeps a node out, whatever it has passed: a person's drain, or an update.
 struct ServiceHold {
   std::string owner;   // "admin:ann", "u-7k3m9q2x"
   std::string reason;  // for people
+  bool is_quarantine = false;
 };
 
 // Never touches a drain that Muster did not make. `failed` is the validation that quarantined the

@@ -12,8 +12,10 @@ namespace muster::controller::health {
 namespace {
 
 using State = HealthDrainRecord::State;
+using Reboot = HealthDrainRecord::Reboot;
 
 constexpr absl::string_view kOwnerPrefix = "health:";
+constexpr char kDidNotHelp[] = "a reboot did not help";
 
 // Decides condition by condition; those that would be drained are left for the breakers.
 class Decider {
@@ -56,6 +58,7 @@ class Decider {
       adopted.node_uuid = node.uuid;
       adopted.condition = name;
       adopted.drained_at = situation_.now;
+      adopted.is_quarantine = situation_.quarantines.contains(key);
       return adopted;
     }
     HealthDrainRecord drain = row->second;
@@ -70,8 +73,7 @@ class Decider {
     answer.condition = name;
     answer.standing = StandingOf(node, name, situation_.now);
     answer.action = node.rules->ActionOf(name);
-    const bool drains =
-        answer.action == v1::HEALTH_ACTION_DRAIN && !node.rules->observe_only && node.can_drain;
+    const bool drains = Drains(answer.action) && !node.rules->observe_only && node.can_drain;
     answer.drain = RowOf(node, name);
     if (answer.drain.has_value()) TakeRow(node, drains, answer);
     const HealthSilenceRecord* silence = situation_.silences.Find(node.name, name);
@@ -81,7 +83,7 @@ class Decider {
         answer.silence_id = silence->silence_id;
       } else if (drains) {
         wanted_.push_back(decision_.answers.size());
-      } else if (answer.action == v1::HEALTH_ACTION_DRAIN) {
+      } else if (Drains(answer.action)) {
         answer.response =
             node.rules->observe_only ? v1::HEALTH_RESPONSE_OBSERVED : v1::HEALTH_RESPONSE_NOTIFIED;
       } else if (answer.action == v1::HEALTH_ACTION_NOTIFY) {
@@ -100,7 +102,6 @@ class Decider {
   // Moves the row on, and says what it means for the condition.
   void TakeRow(const NodeView& node, bool drains, Answer& answer) {
     HealthDrainRecord& row = *answer.drain;
-    const HealthDrainRecord before = row;
     if (row.state == State::kHeld) {
       TakeHeld(node, drains, answer);
     } else if (row.state == State::kAcknowledged) {
@@ -110,27 +111,42 @@ class Decider {
         End(row);
       }
     }
-    if (row.state == State::kEnded && situation_.now - *row.ended_at > KeptFor(node)) {
+    if (row.state != State::kHeld) EndReboot(row);
+    if (row.state == State::kEnded && IsOld(node, row)) {
       decision_.forgotten.emplace_back(row.node_uuid, row.condition);
       answer.drain.reset();
       return;
     }
     const auto stored = situation_.drains.find({node.uuid, answer.condition});
-    const bool is_stored = stored != situation_.drains.end();
-    if (!is_stored || stored->second.state != row.state || before.good_since != row.good_since ||
-        before.ended_at != row.ended_at)
-      decision_.drains.push_back(row);
+    if (stored == situation_.drains.end() || stored->second != row) decision_.drains.push_back(row);
   }
 
   void TakeHeld(const NodeView& node, bool drains, Answer& answer) {
     HealthDrainRecord& row = *answer.drain;
-    if (!drains) {
+    const bool quarantines = drains && answer.action == v1::HEALTH_ACTION_QUARANTINE;
+    // What an update makes bad for a while must not need an administrator.
+    if (quarantines && !row.is_quarantine && answer.standing == Standing::kBad &&
+        !node.is_worked_on) {
+      row.is_quarantine = true;
+      decision_.holds.push_back({answer.node, answer.condition, ReasonOf(answer), true});
+    }
+    if (!drains && !row.is_quarantine) {
       End(row);
       decision_.ends.push_back(
           {answer.node, answer.condition, "the policy does not drain for it any more"});
       return;
     }
-    answer.response = v1::HEALTH_RESPONSE_DRAINED;
+    answer.response =
+        row.is_quarantine ? v1::HEALTH_RESPONSE_QUARANTINED : v1::HEALTH_RESPONSE_DRAINED;
+    if (row.is_quarantine && !quarantines) {
+      // An administrator has changed the policy, and may let the node go; nobody else does.
+      row.is_cleared = true;
+      return;
+    }
+    if (TakeReboot(node, answer)) return;
+    if (answer.standing == Standing::kBad) row.is_cleared = false;
+    // The proof of a quarantined node stays while nobody can look.
+    if (row.is_cleared) return;
     if (answer.standing != Standing::kOk) {
       row.good_since.reset();
       return;
@@ -141,16 +157,21 @@ class Decider {
     const HealthRules& rules = *node.rules;
     const absl::Duration needed = GoodTime(rules, row);
     if (situation_.now - *row.good_since < needed) {
-      answer.response = v1::HEALTH_RESPONSE_RECOVERING;
+      if (!row.is_quarantine) answer.response = v1::HEALTH_RESPONSE_RECOVERING;
       answer.good_until = *row.good_since + needed;
       return;
     }
-    const bool needs_pass = row.was_in_service && !rules.retest.empty();
+    const bool needs_pass = (row.was_in_service || row.is_quarantine) && !rules.retest.empty();
     const bool has_passed = node.pass.has_value() && node.pass->suite == rules.retest &&
                             node.pass->at >= *row.good_since;
     if (needs_pass && !has_passed) {
-      answer.response = v1::HEALTH_RESPONSE_RETESTING;
+      if (!row.is_quarantine) answer.response = v1::HEALTH_RESPONSE_RETESTING;
+      answer.needs_pass = true;
       decision_.retests.push_back({answer.node, answer.condition, rules.retest});
+      return;
+    }
+    if (row.is_quarantine) {
+      row.is_cleared = true;
       return;
     }
     End(row);
@@ -161,10 +182,89 @@ class Decider {
                                   : absl::StrCat("well for ", absl::FormatDuration(needed))});
   }
 
+  // The reboot by which the condition is to be ended. Whether it keeps the drain from going on.
+  bool TakeReboot(const NodeView& node, Answer& answer) {
+    HealthDrainRecord& row = *answer.drain;
+    const bool is_wanted = answer.action == v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN;
+    if (row.reboot == Reboot::kRunning) {
+      const RebootProgress::Kind progress = ProgressOf(row);
+      if (progress == RebootProgress::kOpen || progress == RebootProgress::kEnding) {
+        if (!is_wanted && progress == RebootProgress::kOpen)
+          decision_.call_offs.push_back(row.rollout_id);
+        answer.response = v1::HEALTH_RESPONSE_REBOOTING;
+        row.good_since.reset();
+        return true;
+      }
+      TakeRebootEnd(progress, row);
+      if (row.reboot == Reboot::kInVain)
+        decision_.in_vain.push_back(
+            {answer.node, answer.condition, ReasonOf(answer), row.is_quarantine});
+    }
+    if (row.reboot == Reboot::kDone && answer.standing == Standing::kBad) {
+      // What the node said before the reboot tells nothing about it.
+      if (!node.has_reported) {
+        answer.response = v1::HEALTH_RESPONSE_REBOOTING;
+        return true;
+      }
+      row.reboot = Reboot::kInVain;
+      row.reboot_trouble = kDidNotHelp;
+      decision_.in_vain.push_back(
+          {answer.node, answer.condition, ReasonOf(answer), row.is_quarantine});
+    }
+    if (answer.standing == Standing::kOk || row.is_quarantine) return false;
+    if (row.reboot == Reboot::kInVain) answer.response = v1::HEALTH_RESPONSE_REBOOT_FAILED;
+    if (row.reboot != Reboot::kDue || !is_wanted) return false;
+    answer.response = v1::HEALTH_RESPONSE_REBOOTING;
+    const bool may_begin = answer.standing == Standing::kBad && !node.is_worked_on &&
+                           !node.is_persons &&
+                           situation_.silences.Find(node.name, answer.condition) == nullptr;
+    if (may_begin) decision_.reboots.push_back({answer.node, answer.condition});
+    return false;
+  }
+
+  RebootProgress::Kind ProgressOf(const HealthDrainRecord& row) const {
+    const auto progress = situation_.reboots.find({row.node_uuid, row.condition});
+    return progress == situation_.reboots.end() ? RebootProgress::kOpen : progress->second.kind;
+  }
+
+  void TakeRebootEnd(RebootProgress::Kind progress, HealthDrainRecord& row) {
+    if (progress != RebootProgress::kNotTried) row.rebooted_at = situation_.now;
+    row.reboot = progress == RebootProgress::kRebooted ? Reboot::kDone : Reboot::kInVain;
+    if (progress == RebootProgress::kFailed)
+      row.reboot_trouble = absl::StrCat("the reboot failed (", row.rollout_id, ")");
+    if (progress == RebootProgress::kNotTried)
+      row.reboot_trouble = absl::StrCat("not rebooted (", row.rollout_id, ")");
+  }
+
+  // Nobody holds the node any more: it must not be rebooted under its next jobs.
+  void EndReboot(HealthDrainRecord& row) {
+    if (row.reboot == Reboot::kDue) row.reboot = Reboot::kNoReboot;
+    if (row.reboot != Reboot::kRunning) return;
+    const RebootProgress::Kind progress = ProgressOf(row);
+    if (progress == RebootProgress::kOpen) {
+      decision_.call_offs.push_back(row.rollout_id);
+    } else if (progress != RebootProgress::kEnding) {
+      TakeRebootEnd(progress, row);
+    }
+  }
+
+  // Why the node is held: what was seen, and that a reboot did not help.
+  std::string ReasonOf(const Answer& answer) const {
+    const NodeView& node = situation_.nodes[answer.node];
+    std::string reason = answer.condition == kNodeLost ? "is lost" : "";
+    if (const v1::Condition* worst = WorstOf(node.health->conditions(), answer.condition)) {
+      reason = absl::StrCat(worst->object(), worst->object().empty() ? "" : ": ",
+                            worst->evidence().empty() ? "bad" : worst->evidence());
+    }
+    const bool is_in_vain = answer.drain.has_value() && answer.drain->reboot == Reboot::kInVain;
+    if (!is_in_vain) return reason;
+    return absl::StrCat(answer.drain->reboot_trouble, reason.empty() ? "" : ": ", reason);
+  }
+
   // How long the condition has to be well. A node that was out of service when it turned bad, as
   // during an update, is proven by what took it out.
   static absl::Duration GoodTime(const HealthRules& rules, const HealthDrainRecord& row) {
-    if (!row.was_in_service) return absl::ZeroDuration();
+    if (!row.was_in_service && !row.is_quarantine) return absl::ZeroDuration();
     return row.relapses > 0 ? std::max(rules.cool_down, rules.good_time) : rules.good_time;
   }
 
@@ -172,14 +272,22 @@ class Decider {
     row.state = State::kEnded;
     row.ended_at = situation_.now;
     row.good_since.reset();
+    row.is_quarantine = row.is_cleared = false;
   }
 
-  // An ended drain counts as long for a relapse, and for the breakers.
-  absl::Duration KeptFor(const NodeView& node) const {
+  // Whether an ended drain counts no more: for a relapse, for the breakers, for its reboot.
+  bool IsOld(const NodeView& node, const HealthDrainRecord& row) const {
     absl::Duration kept = node.rules->cool_down;
     for (const size_t breaker : node.rules->breakers)
       kept = std::max(kept, (*situation_.limits)[breaker].window);
-    return kept;
+    const bool reboot_counts =
+        row.reboot == Reboot::kRunning ||
+        (row.rebooted_at.has_value() && WasRebootedLately(node, *row.rebooted_at));
+    return situation_.now - *row.ended_at > kept && !reboot_counts;
+  }
+
+  bool WasRebootedLately(const NodeView& node, absl::Time rebooted_at) const {
+    return situation_.now - rebooted_at < node.rules->reboot_interval;
   }
 
   // Drains those that the breakers let through, the oldest first.
@@ -227,15 +335,22 @@ class Decider {
     row.condition = answer.condition;
     row.drained_at = situation_.now;
     row.was_in_service = TakesFromService(node);
-    std::string reason = "is lost";
-    if (const v1::Condition* worst = WorstOf(node.health->conditions(), answer.condition)) {
-      reason = absl::StrCat(worst->object(), worst->object().empty() ? "" : ": ",
-                            worst->evidence().empty() ? "bad" : worst->evidence());
-    }
     answer.response = v1::HEALTH_RESPONSE_DRAINED;
+    if (answer.drain.has_value()) row.rebooted_at = answer.drain->rebooted_at;
+    if (answer.action == v1::HEALTH_ACTION_QUARANTINE && !node.is_worked_on) {
+      row.is_quarantine = true;
+      answer.response = v1::HEALTH_RESPONSE_QUARANTINED;
+    } else if (answer.action == v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN) {
+      const bool is_in_vain =
+          row.rebooted_at.has_value() && WasRebootedLately(node, *row.rebooted_at);
+      row.reboot = is_in_vain ? Reboot::kInVain : Reboot::kDue;
+      if (is_in_vain) row.reboot_trouble = kDidNotHelp;
+      answer.response =
+          is_in_vain ? v1::HEALTH_RESPONSE_REBOOT_FAILED : v1::HEALTH_RESPONSE_REBOOTING;
+    }
     answer.drain = row;
+    decision_.holds.push_back({answer.node, answer.condition, ReasonOf(answer), row.is_quarantine});
     decision_.drains.push_back(std::move(row));
-    decision_.holds.push_back({answer.node, answer.condition, std::move(reason)});
   }
 
   const Situation& situation_;

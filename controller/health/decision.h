@@ -26,6 +26,18 @@ struct Pass {
   absl::Time at;
 };
 
+// What has become of the rollout that reboots a node.
+struct RebootProgress {
+  enum Kind {
+    kOpen,
+    kEnding,    // somebody has called it off; the node may still be rebooting
+    kRebooted,  // the node is back
+    kFailed,    // its reboot failed, or it did not come back
+    kNotTried,  // the rollout is over, and the node was never rebooted
+  };
+  Kind kind = kOpen;
+};
+
 // A node with something to decide.
 struct NodeView {
   std::string uuid;
@@ -35,7 +47,10 @@ struct NodeView {
   std::string service;      // what the gate says of it; "": nothing
   // An update, a run's reboot or a validation has it: what is bad now may be their work.
   bool is_worked_on = false;
+  // A person has drained it, too, and may be at work on it.
+  bool is_persons = false;
   std::optional<absl::Time> away_since;  // absent: its agent is connected
+  bool has_reported = true;              // since it connected; before that, its words are old
   const NodeHealth* health = nullptr;    // never nullptr
   const HealthRules* rules = nullptr;    // never nullptr
   std::optional<Pass> pass;              // its newest
@@ -48,7 +63,9 @@ struct Situation {
   absl::Time now;
   std::vector<NodeView> nodes;
   std::map<NodeCondition, HealthDrainRecord> drains;
-  std::set<NodeCondition> holds;  // those that conditions have
+  std::set<NodeCondition> holds;                    // those that conditions have
+  std::set<NodeCondition> quarantines;              // of these: only an administrator ends them
+  std::map<NodeCondition, RebootProgress> reboots;  // of drains whose reboot is running
   Silences silences;
   std::map<std::string, HealthBreakerRecord> breakers;  // by group
   const std::vector<DrainLimit>* limits = nullptr;      // HealthPolicy::breakers(), never nullptr
@@ -65,7 +82,8 @@ struct Answer {
   v1::HealthResponse response = v1::HEALTH_RESPONSE_NONE;
   std::string silence_id;                  // of RESPONSE_SILENCED
   std::optional<HealthDrainRecord> drain;  // as it is now
-  std::optional<absl::Time> good_until;    // of RESPONSE_RECOVERING: how long it has to be well
+  std::optional<absl::Time> good_until;    // how long it has to be well
+  bool needs_pass = false;                 // it was well long enough, and waits for the suite
 };
 
 // A hold to put or to end, with the reason for Slurm or for the audit log.
@@ -73,6 +91,7 @@ struct HoldChange {
   size_t node = 0;
   std::string condition;
   std::string reason;
+  bool is_quarantine = false;  // of a hold to put
 };
 
 struct Retest {
@@ -81,13 +100,21 @@ struct Retest {
   std::string suite;
 };
 
+struct DueNodeReboot {
+  size_t node = 0;
+  std::string condition;
+};
+
 struct Decision {
   std::vector<Answer> answers;  // in the order of nodes, then by name
   std::vector<HoldChange> holds;
   std::vector<HoldChange> ends;
+  std::vector<HoldChange> in_vain;  // holds that stay because a reboot did not help: new reasons
   std::vector<HealthDrainRecord> drains;  // rows to put
   std::vector<NodeCondition> forgotten;   // rows to remove
   std::vector<Retest> retests;            // nodes that are well again and have to pass
+  std::vector<DueNodeReboot> reboots;     // drains whose reboot is to begin now
+  std::vector<std::string> call_offs;     // rollouts of reboots that nobody wants any more
   std::vector<HealthBreakerRecord> opened;
   std::vector<HealthBreakerRecord> denied;  // that were open, and keep a node from being drained
   std::vector<std::string> closed;          // groups

@@ -24,11 +24,14 @@ void Fleet::Restore(const HealthReportRecord& stored) {
   node->second.health.Take(report, watched_, stored.received_at);
 }
 
-bool Fleet::Connect(absl::string_view uuid) {
+bool Fleet::Connect(absl::string_view uuid, absl::Time now) {
   const auto node = nodes_.find(uuid);
   if (node == nodes_.end()) return false;
   node->second.away_since.reset();
   node->second.needs_settings = true;
+  node->second.has_reported = false;
+  node->second.ask_at = now + kReportPatience;
+  node->second.asks_left = kAsks;
   return true;
 }
 
@@ -43,6 +46,7 @@ bool Fleet::Take(absl::string_view uuid, const v1::HealthReport& report, absl::T
   const auto found = nodes_.find(uuid);
   if (found == nodes_.end()) return false;
   FleetNode& node = found->second;
+  node.has_reported = true;
   const bool is_first = node.health.reported_at() == absl::InfinitePast();
   const Watched* const watched = &node.health.watched();
   const std::vector<v1::Condition> changes = node.health.Take(report, watched_, now);
@@ -81,6 +85,24 @@ void Fleet::NeedSettings() {
 void Fleet::SetSettingsSent(absl::string_view uuid) {
   const auto node = nodes_.find(uuid);
   if (node != nodes_.end()) node->second.needs_settings = false;
+}
+
+std::vector<std::string> Fleet::ReportsToAskFor(absl::Time now) const {
+  std::vector<std::string> nodes;
+  for (const auto& [uuid, node] : nodes_) {
+    // A clock that was set back must not hold the question up.
+    const bool is_due = now >= node.ask_at || node.ask_at - now > kReportPatience;
+    if (!node.away_since.has_value() && !node.has_reported && node.asks_left > 0 && is_due)
+      nodes.push_back(uuid);
+  }
+  return nodes;
+}
+
+void Fleet::SetAsked(absl::string_view uuid, absl::Time now) {
+  const auto node = nodes_.find(uuid);
+  if (node == nodes_.end()) return;
+  --node->second.asks_left;
+  node->second.ask_at = now + kReportPatience;
 }
 
 std::vector<HealthReportRecord> Fleet::ReportsToStore() const {

@@ -21,9 +21,12 @@ struct FleetNode {
   // Absent: its agent is connected. Later than now: it has until then to connect.
   std::optional<absl::Time> away_since;
   bool needs_settings = false;  // its agent has not got the settings that hold for it
-  bool is_stored = true;        // the store has its last report
-  std::string report;           // where it has not
-  uint32_t events_left = 0;     // before the next minute
+  bool has_reported = false;    // since it connected
+  absl::Time ask_at;            // when to ask for a report that has not come
+  int asks_left = 0;
+  bool is_stored = true;     // the store has its last report
+  std::string report;        // where it has not
+  uint32_t events_left = 0;  // before the next minute
 };
 
 // Members of the cluster and what they said last. Not thread-safe.
@@ -35,6 +38,10 @@ class Fleet {
   static constexpr uint32_t kEventsPerMinute = 60;
   // Changes that wait for the store; more are dropped.
   static constexpr size_t kMaxEvents = 20'000;
+  // How long an agent may take until it has reported by itself, and how often it is asked then:
+  // one of an earlier version never answers.
+  static constexpr absl::Duration kReportPatience = absl::Seconds(10);
+  static constexpr int kAsks = 3;
 
   // Names by uuid. Those that are new have until `connects_by`; those that are gone are forgotten.
   void SetMembers(const std::map<std::string, std::string>& members, absl::Time connects_by);
@@ -42,7 +49,7 @@ class Fleet {
   void Restore(const HealthReportRecord& stored);
 
   // These change nothing and return false for a node that is not a member yet.
-  bool Connect(absl::string_view uuid);
+  bool Connect(absl::string_view uuid, absl::Time now);
   bool Disconnect(absl::string_view uuid, absl::Time now);
   bool Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now);
 
@@ -50,6 +57,9 @@ class Fleet {
   // Nodes need their settings: all of them, or this one.
   void NeedSettings();
   void SetSettingsSent(absl::string_view uuid);
+  // Nodes whose agents are connected, have not reported since, and are to be asked now.
+  std::vector<std::string> ReportsToAskFor(absl::Time now) const;
+  void SetAsked(absl::string_view uuid, absl::Time now);
 
   // What the store lacks.
   std::vector<HealthReportRecord> ReportsToStore() const;

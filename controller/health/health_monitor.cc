@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
@@ -38,6 +39,15 @@ bool IsWork(absl::string_view owner) {
   return absl::StartsWith(owner, "u-") || absl::StartsWith(owner, "r-");
 }
 
+// Whether the gate says of the node that a person has drained it, or taken it down.
+bool IsPersons(absl::string_view service, const std::string& uuid,
+               const std::set<NodeCondition>& holds) {
+  if (absl::StartsWith(service, "taken down by ")) return true;
+  if (!absl::ConsumePrefix(&service, "drained by ")) return false;
+  const std::string owner(service.substr(0, service.find(':')));
+  return !IsWork(owner) && !holds.contains({uuid, owner});
+}
+
 // One entry of the audit log for all nodes that a condition drains, or lets go.
 absl::Status AuditHolds(Transaction& txn, absl::Time now, const Situation& situation,
                         const std::vector<HoldChange>& changes, absl::string_view action) {
@@ -58,12 +68,23 @@ absl::Status AuditHolds(Transaction& txn, absl::Time now, const Situation& situa
   return absl::OkStatus();
 }
 
+absl::Status PutHolds(Transaction& txn, absl::Time now, const Situation& situation,
+                      const std::vector<HoldChange>& holds, absl::string_view action) {
+  for (const HoldChange& hold : holds) {
+    RETURN_IF_ERROR(
+        txn.node_holds().Put({situation.nodes[hold.node].uuid, HoldOwner(hold.condition),
+                              hold.reason, now, hold.is_quarantine}));
+  }
+  return AuditHolds(txn, now, situation, holds, action);
+}
+
 }  // namespace
 
 HealthMonitor::HealthMonitor(HealthCollaborators collaborators)
     : with_(std::move(collaborators)),
       started_at_(with_.clock.Now()),
       retests_(with_.store, with_.start_validation),
+      reboots_(with_.store, with_.reboot),
       worker_(with_.clock, [this] { return Step(); }) {}
 
 HealthMonitor::~HealthMonitor() { Stop(); }
@@ -114,24 +135,28 @@ void HealthMonitor::OnHealth(absl::string_view node_uuid, const v1::HealthReport
 absl::Time HealthMonitor::Step() {
   const absl::Time before = with_.clock.Now();
   if (before < pause_until_ && pause_until_ - before <= kPause) return pause_until_;
-  std::vector<Notice> notices;
-  std::vector<DueRetest> retests;
-  const absl::Status earlier = std::exchange(looked_, Look(notices, retests));
+  Work work;
+  const absl::Status earlier = std::exchange(looked_, Look(work));
   if (!looked_.ok() && looked_ != earlier && with_.warn)
     with_.warn(absl::StrCat("health: ", looked_.message()));
   if (with_.notify) {
-    for (const Notice& notice : notices) with_.notify(notice);
+    for (const Notice& notice : work.notices) with_.notify(notice);
   }
-  for (const DueRetest& due : retests) {
+  for (const DueRetest& due : work.retests) {
     if (worker_.is_stopping()) break;
     retests_.Start(due, with_.clock.Now());
   }
+  for (const DueReboot& due : work.reboots) {
+    if (worker_.is_stopping()) break;
+    reboots_.Start(due, with_.clock.Now());
+  }
+  for (const std::string& rollout : work.call_offs) reboots_.CallOff(rollout);
   const absl::Time now = with_.clock.Now();
   pause_until_ = now + kPause;
   return now + (is_busy_ ? kBusyInterval : kIdleInterval);
 }
 
-absl::Status HealthMonitor::Look(std::vector<Notice>& notices, std::vector<DueRetest>& retests) {
+absl::Status HealthMonitor::Look(Work& work) {
   absl::MutexLock lock(&mutex_);
   const absl::Time now = with_.clock.Now();
   RETURN_IF_ERROR(ReadPolicy());
@@ -145,6 +170,7 @@ absl::Status HealthMonitor::Look(std::vector<Notice>& notices, std::vector<DueRe
   }
   TakeNews();
   SendSettings();
+  AskForReports();
   // What the store does not take now is offered again; the decisions below need it first.
   RETURN_IF_ERROR(StoreNews());
   absl::StatusOr<Situation> situation = absl::UnknownError("");
@@ -155,13 +181,20 @@ absl::Status HealthMonitor::Look(std::vector<Notice>& notices, std::vector<DueRe
   }));
   const Decision decision = Decide(*situation);
   RETURN_IF_ERROR(Apply(*situation, decision));
-  notices = notices_.Take(*situation, decision);
+  work.notices = notices_.Take(*situation, decision);
+  work.call_offs = decision.call_offs;
+  const auto answer_of = [&](size_t node, const std::string& condition) {
+    return std::find_if(decision.answers.begin(), decision.answers.end(), [&](const auto& each) {
+      return each.node == node && each.condition == condition;
+    });
+  };
   for (const Retest& retest : decision.retests) {
-    const NodeView& node = situation->nodes[retest.node];
-    for (const Answer& answer : decision.answers) {
-      if (answer.node == retest.node && answer.condition == retest.condition)
-        retests.push_back({node.name, retest.suite, *answer.drain});
-    }
+    const auto answer = answer_of(retest.node, retest.condition);
+    work.retests.push_back({situation->nodes[retest.node].name, retest.suite, *answer->drain});
+  }
+  for (const DueNodeReboot& due : decision.reboots) {
+    const auto answer = answer_of(due.node, due.condition);
+    work.reboots.push_back({situation->nodes[due.node].name, *answer->drain});
   }
   is_busy_ = !situation->nodes.empty() || !situation->drains.empty() ||
              !situation->breakers.empty() || !fleet_.events().empty();
@@ -202,16 +235,21 @@ void HealthMonitor::TakeNews() {
   const absl::Time now = with_.clock.Now();
   bool has_strangers = false;
   for (const auto& [uuid, each] : news) has_strangers |= !fleet_.nodes().contains(uuid);
+  absl::Status read;
   if (has_strangers) {
-    with_.store
-        .View([this](Transaction& txn) {
-          mutex_.AssertHeld();
-          return ReadMembers(txn);
-        })
-        .IgnoreError();  // they come with the next look, or not at all
+    read = with_.store.View([this](Transaction& txn) {
+      mutex_.AssertHeld();
+      return ReadMembers(txn);
+    });
   }
-  for (const auto& [uuid, each] : news) {
-    if (each.has_begun) fleet_.Connect(uuid);
+  for (auto& [uuid, each] : news) {
+    if (!read.ok() && !fleet_.nodes().contains(uuid)) {
+      // With the next look, unless there is newer news of it.
+      absl::MutexLock lock(&news_mutex_);
+      news_.try_emplace(uuid, std::move(each));
+      continue;
+    }
+    if (each.has_begun) fleet_.Connect(uuid, now);
     if (each.report != nullptr) fleet_.Take(uuid, *each.report, now);
     if (each.is_away) fleet_.Disconnect(uuid, now);
   }
@@ -249,11 +287,22 @@ void HealthMonitor::SendSettings() {
   for (const std::string& uuid : sent) fleet_.SetSettingsSent(uuid);
 }
 
+void HealthMonitor::AskForReports() {
+  const absl::Time now = with_.clock.Now();
+  for (const std::string& uuid : fleet_.ReportsToAskFor(now)) {
+    v1::ControllerMessage message;
+    message.mutable_ask_health();
+    // A node that does not read is asked later.
+    if (with_.sessions.Send(uuid, message).ok()) fleet_.SetAsked(uuid, now);
+  }
+}
+
 NodeView HealthMonitor::ViewOf(const FleetNode& node) const {
   NodeView view;
   view.uuid = node.uuid;
   view.name = node.name;
   view.away_since = node.away_since;
+  view.has_reported = node.has_reported;
   view.health = &node.health;
   view.rules = RulesOf(node.name);
   view.service = with_.gate.ServiceOf(node.name);
@@ -267,21 +316,25 @@ NodeView HealthMonitor::ViewOf(const FleetNode& node) const {
 absl::StatusOr<Situation> HealthMonitor::ReadSituation(Transaction& txn, bool all_nodes) {
   Situation situation;
   situation.now = with_.clock.Now();
-  absl::flat_hash_set<std::string> concerned, worked_on;
+  absl::flat_hash_set<std::string> concerned, worked_on, persons;
   ASSIGN_OR_RETURN(const std::vector<HealthDrainRecord> drains, txn.health().ListDrains());
   for (const HealthDrainRecord& drain : drains) {
     concerned.insert(drain.node_uuid);
-    situation.drains[{drain.node_uuid, drain.condition}] = drain;
+    const NodeCondition key(drain.node_uuid, drain.condition);
+    situation.drains[key] = drain;
+    if (drain.reboot != HealthDrainRecord::kRunning) continue;
+    ASSIGN_OR_RETURN(situation.reboots[key], ReadReboot(txn, drain));
   }
   ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> holds, txn.node_holds().List());
   for (const NodeHoldRecord& hold : holds) {
     const std::optional<std::string> condition = ConditionOfOwner(hold.owner);
     if (!condition.has_value()) {
-      if (IsWork(hold.owner)) worked_on.insert(hold.node_uuid);
+      (IsWork(hold.owner) ? worked_on : persons).insert(hold.node_uuid);
       continue;
     }
     concerned.insert(hold.node_uuid);
     situation.holds.emplace(hold.node_uuid, *condition);
+    if (hold.is_quarantine) situation.quarantines.emplace(hold.node_uuid, *condition);
   }
   ASSIGN_OR_RETURN(std::vector<HealthSilenceRecord> silences, txn.health().ListSilences());
   situation.silences = Silences(std::move(silences), situation.now);
@@ -301,6 +354,7 @@ absl::StatusOr<Situation> HealthMonitor::ReadSituation(Transaction& txn, bool al
     NodeView& view = situation.nodes.emplace_back(ViewOf(node));
     view.is_worked_on =
         worked_on.contains(uuid) || absl::StartsWith(view.service, "being validated");
+    view.is_persons = persons.contains(uuid) || IsPersons(view.service, uuid, situation.holds);
     if (!has_drain || view.rules->retest.empty()) continue;
     const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(uuid);
     if (pass.ok()) view.pass = Pass{pass->suite, pass->passed_at};
@@ -320,7 +374,8 @@ absl::Status HealthMonitor::Apply(const Situation& situation, const Decision& de
       breakers.push_back(breaker);
   }
   if (decision.holds.empty() && decision.ends.empty() && decision.drains.empty() &&
-      decision.forgotten.empty() && breakers.empty() && decision.closed.empty() && gone.empty())
+      decision.in_vain.empty() && decision.forgotten.empty() && breakers.empty() &&
+      decision.closed.empty() && gone.empty())
     return absl::OkStatus();
   const absl::Time now = situation.now;
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
@@ -333,15 +388,16 @@ absl::Status HealthMonitor::Apply(const Situation& situation, const Decision& de
     }
     for (const HealthDrainRecord& drain : decision.drains)
       RETURN_IF_ERROR(txn.health().PutDrain(drain));
-    for (const HoldChange& hold : decision.holds) {
-      RETURN_IF_ERROR(txn.node_holds().Put(
-          {situation.nodes[hold.node].uuid, HoldOwner(hold.condition), hold.reason, now}));
-    }
+    std::vector<HoldChange> drains, quarantines;
+    for (const HoldChange& hold : decision.holds)
+      (hold.is_quarantine ? quarantines : drains).push_back(hold);
+    RETURN_IF_ERROR(PutHolds(txn, now, situation, drains, "health.drain"));
+    RETURN_IF_ERROR(PutHolds(txn, now, situation, quarantines, "health.quarantine"));
+    RETURN_IF_ERROR(PutHolds(txn, now, situation, decision.in_vain, "health.reboot_failed"));
     for (const HoldChange& end : decision.ends) {
       RETURN_IF_ERROR(
           txn.node_holds().Delete(situation.nodes[end.node].uuid, HoldOwner(end.condition)));
     }
-    RETURN_IF_ERROR(AuditHolds(txn, now, situation, decision.holds, "health.drain"));
     RETURN_IF_ERROR(AuditHolds(txn, now, situation, decision.ends, "health.resume"));
     for (const HealthBreakerRecord& breaker : breakers)
       RETURN_IF_ERROR(txn.health().PutBreaker(breaker));
@@ -355,7 +411,8 @@ absl::Status HealthMonitor::Apply(const Situation& situation, const Decision& de
     }
     return absl::OkStatus();
   }));
-  if (!decision.holds.empty() || !decision.ends.empty()) with_.gate.Wake();
+  if (!decision.holds.empty() || !decision.ends.empty() || !decision.in_vain.empty())
+    with_.gate.Wake();
   return absl::OkStatus();
 }
 
@@ -372,7 +429,8 @@ absl::StatusOr<HealthSummary> HealthMonitor::Summarize() {
             [](const NodeView& a, const NodeView& b) { return a.name < b.name; });
   HealthSummary summary =
       MakeSummary(*situation, Decide(*situation),
-                  [this](const NodeCondition& key) { return retests_.WaitsFor(key); });
+                  {[this](const NodeCondition& key) { return retests_.WaitsFor(key); },
+                   [this](const NodeCondition& key) { return reboots_.WaitsFor(key); }});
   summary.dropped_events = fleet_.dropped_events();
   return summary;
 }

@@ -21,6 +21,7 @@
 #include "controller/health/fleet.h"
 #include "controller/health/health_view.h"
 #include "controller/health/notices.h"
+#include "controller/health/reboots.h"
 #include "controller/health/retests.h"
 #include "controller/session/agent_sessions.h"
 
@@ -48,6 +49,7 @@ struct HealthCollaborators {
   std::function<absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>>()>
       latest_inventory;
   StartValidation start_validation;
+  RebootWork reboot;
   // Tells people outside; may be empty.
   std::function<void(const Notice&)> notify = nullptr;
   // Called with what keeps the monitor from its work, once for each kind; may be empty.
@@ -97,13 +99,23 @@ class HealthMonitor final : public AgentSessionListener {
   };
 
   News& NewsOf(absl::string_view uuid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(news_mutex_);
-  absl::Status Look(std::vector<Notice>& notices, std::vector<DueRetest>& retests);
+  // What is to be done after a look, without the lock: all of it may wait for Slurm.
+  struct Work {
+    std::vector<Notice> notices;
+    std::vector<DueRetest> retests;
+    std::vector<DueReboot> reboots;
+    std::vector<std::string> call_offs;
+  };
+
+  absl::Status Look(Work& work);
   absl::Status ReadMembers(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status ReadPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes what has come. News of nodes that are no members are dropped.
+  // Takes what has come. News of nodes that are no members are dropped, unless it could not be read
+  // whether they are.
   void TakeNews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status StoreNews() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendSettings() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AskForReports() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Situation> ReadSituation(Transaction& txn, bool all_nodes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   NodeView ViewOf(const FleetNode& node) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -120,6 +132,7 @@ class HealthMonitor final : public AgentSessionListener {
   std::shared_ptr<const Inventory> inventory_ ABSL_GUARDED_BY(mutex_);  // nullptr: none yet
   Notices notices_ ABSL_GUARDED_BY(mutex_);
   Retests retests_;
+  Reboots reboots_;
   // The worker's own.
   absl::Time pause_until_ = absl::InfinitePast();
   absl::Time members_read_at_ = absl::InfinitePast();

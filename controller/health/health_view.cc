@@ -28,20 +28,57 @@ constexpr Next kNext[] = {
     {v1::HEALTH_RESPONSE_BREAKER,
      "too many nodes are bad at once: find what they share, or muster node drain NODE"},
     {v1::HEALTH_RESPONSE_ACKNOWLEDGED, "resumed by a person; drained again only after it was well"},
+    {v1::HEALTH_RESPONSE_REBOOT_FAILED,
+     "repair the node, it is not rebooted again; it returns when the condition is well"},
 };
 
-std::string NextOf(const Situation& situation, const Answer& answer,
-                   const std::function<std::string(const NodeCondition&)>& waits_for) {
+// Of a drain whose node is well long enough: what the suite does.
+std::string OfRetest(const NodeView& node, const Answer& answer, const WaitsFor& waits_for) {
+  const std::string waits = waits_for.retest({node.uuid, answer.condition});
+  return absl::StrCat(node.rules->retest, waits.empty() ? "" : ": ", waits);
+}
+
+std::string OfReboot(const Situation& situation, const NodeView& node, const Answer& answer,
+                     const WaitsFor& waits_for) {
+  if (answer.drain->reboot == HealthDrainRecord::kRunning)
+    return absl::StrCat("rebooted once by ", answer.drain->rollout_id,
+                        " when it has no job: muster rollout show ", answer.drain->rollout_id);
+  if (answer.drain->reboot == HealthDrainRecord::kDone) return "rebooted; its report is awaited";
+  const std::string waits = waits_for.reboot({node.uuid, answer.condition});
+  if (node.is_persons) return "to be rebooted once, but a person has drained it, too";
+  const bool is_silenced = situation.silences.Find(node.name, answer.condition) != nullptr;
+  return absl::StrCat("to be rebooted once", is_silenced     ? " when its silence has ended"
+                                             : waits.empty() ? ""
+                                                             : absl::StrCat("; waits: ", waits));
+}
+
+std::string OfQuarantine(const Situation& situation, const NodeView& node, const Answer& answer,
+                         const WaitsFor& waits_for) {
+  constexpr absl::string_view kResume = "an administrator lets it return: muster node resume NODE";
+  const absl::string_view tested = node.rules->retest.empty() ? "" : " and has passed a test";
+  if (answer.drain->is_cleared) return std::string(kResume);
+  if (answer.needs_pass)
+    return absl::StrCat("well; has to pass ", OfRetest(node, answer, waits_for), "; then ",
+                        kResume);
+  if (answer.good_until.has_value())
+    return absl::StrCat("well; when it has been for ",
+                        HumanDuration(*answer.good_until - situation.now), " more", tested, ", ",
+                        kResume);
+  return absl::StrCat("repair the node; when it is well", tested, ", ", kResume);
+}
+
+std::string NextOf(const Situation& situation, const Answer& answer, const WaitsFor& waits_for) {
   const NodeView& node = situation.nodes[answer.node];
   switch (answer.response) {
     case v1::HEALTH_RESPONSE_RECOVERING:
       return absl::StrCat("well; returns in ", HumanDuration(*answer.good_until - situation.now),
                           node.rules->retest.empty() ? "" : " after a test");
-    case v1::HEALTH_RESPONSE_RETESTING: {
-      const std::string waits = waits_for({node.uuid, answer.condition});
-      return absl::StrCat("well; returns when it has passed ", node.rules->retest,
-                          waits.empty() ? "" : ": ", waits);
-    }
+    case v1::HEALTH_RESPONSE_RETESTING:
+      return absl::StrCat("well; returns when it has passed ", OfRetest(node, answer, waits_for));
+    case v1::HEALTH_RESPONSE_REBOOTING:
+      return OfReboot(situation, node, answer, waits_for);
+    case v1::HEALTH_RESPONSE_QUARANTINED:
+      return OfQuarantine(situation, node, answer, waits_for);
     case v1::HEALTH_RESPONSE_SILENCED: {
       const HealthSilenceRecord* silence = situation.silences.Find(node.name, answer.condition);
       return absl::StrCat("silenced by ", silence->created_by, " for ",
@@ -161,7 +198,7 @@ void AddBreakers(const Situation& situation, const Decision& decision, HealthSum
 }  // namespace
 
 HealthSummary MakeSummary(const Situation& situation, const Decision& decision,
-                          const std::function<std::string(const NodeCondition&)>& waits_for) {
+                          const WaitsFor& waits_for) {
   HealthSummary summary;
   std::map<ProblemKey, Folded> folded;
   summary.observe_only = !situation.nodes.empty();

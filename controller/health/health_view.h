@@ -20,8 +20,13 @@ struct HealthSummary {
   uint64_t dropped_events = 0;
 };
 
-// `waits_for`: of a drain whose node is well again and has to pass; see Retests::WaitsFor().
+// What keeps a test or a reboot of a drained node from its end, for people; "": nothing is known.
+struct WaitsFor {
+  std::function<std::string(const NodeCondition&)> retest;  // see Retests::WaitsFor()
+  std::function<std::string(const NodeCondition&)> reboot;  // see Reboots::WaitsFor()
+};
+
 HealthSummary MakeSummary(const Situation& situation, const Decision& decision,
-                          const std::function<std::string(const NodeCondition&)>& waits_for);
+                          const WaitsFor& waits_for);
 
 }  // namespace muster::controller::health

@@ -17,6 +17,9 @@ struct Words {
 constexpr Words kWords[] = {
     {v1::HEALTH_RESPONSE_NOTIFIED, ""},
     {v1::HEALTH_RESPONSE_DRAINED, "; drained"},
+    {v1::HEALTH_RESPONSE_REBOOTING, "; drained, and to be rebooted once"},
+    {v1::HEALTH_RESPONSE_REBOOT_FAILED, "; drained: a reboot did not help"},
+    {v1::HEALTH_RESPONSE_QUARANTINED, "; quarantined"},
     {v1::HEALTH_RESPONSE_OBSERVED, "; not drained: the policy is in observe-only mode"},
     {v1::HEALTH_RESPONSE_BREAKER, "; not drained: too many nodes are bad (muster health)"},
 };

@@ -9,9 +9,12 @@
 namespace muster::controller {
 namespace {
 
-constexpr Word<v1::HealthAction> kActions[] = {{"observe", v1::HEALTH_ACTION_OBSERVE},
-                                               {"notify", v1::HEALTH_ACTION_NOTIFY},
-                                               {"drain", v1::HEALTH_ACTION_DRAIN}};
+constexpr Word<v1::HealthAction> kActions[] = {
+    {"observe", v1::HEALTH_ACTION_OBSERVE},
+    {"notify", v1::HEALTH_ACTION_NOTIFY},
+    {"drain", v1::HEALTH_ACTION_DRAIN},
+    {"reboot_once_then_drain", v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN},
+    {"quarantine", v1::HEALTH_ACTION_QUARANTINE}};
 
 constexpr uint32_t kFewWorkers = 2;
 constexpr size_t kDefaultPercent = 2;

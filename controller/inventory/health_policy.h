@@ -23,10 +23,12 @@ struct Node;
 // The condition of a node whose agent does not speak any more, which no agent can report.
 inline constexpr absl::string_view kNodeLost = "node_lost";
 
-// "observe", "notify", "drain".
+// "observe", "notify", "drain", "reboot_once_then_drain", "quarantine".
 absl::string_view HealthActionName(v1::HealthAction action);
 // Returns "" and sets *out, or describes the fault.
 std::string ParseHealthAction(absl::string_view word, v1::HealthAction* out);
+// Whether the action takes a node out of Slurm.
+inline bool Drains(v1::HealthAction action) { return action >= v1::HEALTH_ACTION_DRAIN; }
 
 // What holds for one node. Immutable; nodes of equal groups share it.
 struct HealthRules {
@@ -40,6 +42,8 @@ struct HealthRules {
   // A condition that returns within this time after its drain has to be well as long as this, and
   // one that comes and goes is notified once in it.
   absl::Duration cool_down = absl::Minutes(30);
+  // A condition for which the node was rebooted within this time is not rebooted for again.
+  absl::Duration reboot_interval = absl::Hours(24);
   // Those of HealthPolicy::breakers that cover the node.
   std::vector<size_t> breakers;
   // What its agent is told.

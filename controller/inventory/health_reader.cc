@@ -123,6 +123,8 @@ void HealthPolicyReader::Read(const yaml::Document& document, const yaml::Entry&
       ReadTime(document, reader, "good_time", absl::Seconds(10), absl::Hours(24 * 7));
   section.cool_down =
       ReadTime(document, reader, "cool_down", absl::Seconds(10), absl::Hours(24 * 7));
+  section.reboot_interval =
+      ReadTime(document, reader, "reboot_interval", absl::Minutes(1), absl::Hours(24 * 30));
   struct Part {
     const char* key;
     void (HealthPolicyReader::*read)(const yaml::Document&, const yaml::Node&, Section&);
@@ -158,6 +160,12 @@ void HealthPolicyReader::ReadConditions(const yaml::Document& document, const ya
     if (!errors_.Add(yaml::Read(document, entry.value, &word)) ||
         !errors_.Check(Origin{&document, entry.value.mark()}, ParseHealthAction(word, &action)))
       continue;
+    if (entry.key == kNodeLost && action == v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN) {
+      errors_.Add(Origin{&document, entry.value.mark()},
+                  "node_lost cannot be rebooted for: it is the agent that reboots a node, and it "
+                  "does not answer; use drain or quarantine");
+      continue;
+    }
     section.conditions[entry.key] = action;
   }
 }
@@ -351,6 +359,7 @@ std::shared_ptr<const HealthRules> HealthPolicyReader::Merge(
     Override(section->retest, rules->retest);
     Override(section->good_time, rules->good_time);
     Override(section->cool_down, rules->cool_down);
+    Override(section->reboot_interval, rules->reboot_interval);
     for (size_t i = 1; i < policy_->breakers_.size(); ++i) {
       if (policy_->breakers_[i].group == section->group) rules->breakers.push_back(i);
     }

@@ -37,6 +37,7 @@ class HealthPolicyReader {
     std::optional<std::string> retest;
     std::optional<absl::Duration> good_time;
     std::optional<absl::Duration> cool_down;
+    std::optional<absl::Duration> reboot_interval;
     std::optional<Reference> max_drained;
     absl::Duration window = absl::Minutes(10);
     v1::HealthSettings settings;

@@ -47,7 +47,10 @@ struct Readings {
   std::map<std::pair<std::string, std::string>, size_t> drift;
   // Nodes by the name of a condition and its status, "bad" or "unknown".
   std::map<std::pair<std::string, std::string>, size_t> conditions;
-  size_t health_drained = 0;  // nodes that health keeps out of Slurm
+  size_t health_drained = 0;        // nodes that health keeps out of Slurm
+  size_t health_quarantined = 0;    // of these: only an administrator lets them return
+  size_t health_rebooting = 0;      // of these: to be rebooted, or rebooting
+  size_t health_reboot_failed = 0;  // of these: a reboot did not help
   size_t health_breakers_open = 0;
   uint64_t health_events_dropped = 0;  // changes of conditions that were too many to keep
   bool gate_is_shut = false;           // Slurm gets only nodes that have passed

@@ -36,6 +36,14 @@ struct HealthDrainRecord {
     kAcknowledged = 2,  // a person has ended the hold; no other before the condition was well
     kEnded = 3,         // it was well long enough, or passed the test
   };
+  // The one reboot by which the condition is to be ended.
+  enum Reboot {
+    kNoReboot = 0,
+    kDue = 1,      // none was begun yet
+    kRunning = 2,  // `rollout_id` does it
+    kDone = 3,     // the node is back; whether it helped is not known while the condition is not
+    kInVain = 4,   // `reboot_trouble` says why; there is no second one
+  };
   std::string node_uuid;
   std::string condition;
   State state = kHeld;
@@ -45,6 +53,14 @@ struct HealthDrainRecord {
   bool was_in_service = false;  // it counts for the breakers
   uint32_t relapses = 0;        // how often it came back soon after its drain had ended
   std::string validation_id;    // the last test that was started for its return; "": none
+  bool is_quarantine = false;   // only an administrator ends it
+  bool is_cleared = false;      // and may: it was well long enough, and passed the test
+  Reboot reboot = kNoReboot;
+  std::string rollout_id;                 // of the reboot; "": none was begun
+  std::optional<absl::Time> rebooted_at;  // when it ended, also before an earlier end of the drain
+  std::string reboot_trouble;             // "a reboot did not help"
+
+  friend bool operator==(const HealthDrainRecord&, const HealthDrainRecord&) = default;
 };
 
 // A limit on drains that has been exceeded.

@@ -19,6 +19,7 @@ struct NodeHoldRecord {
   std::string owner;  // "admin:ann", "u-7k3m9q2x"
   std::string reason;
   absl::Time since;
+  bool is_quarantine = false;  // of the node's health; only an administrator ends it
 };
 
 class NodeHoldTable {

@@ -77,9 +77,11 @@ void ReadHealth(const health::HealthSummary& summary, const Inventory* inventory
   for (const v1::NodeHealth& node : summary.nodes) {
     std::set<std::pair<std::string, std::string>> found;
     bool is_drained = false;
+    std::set<v1::HealthResponse> responses;
     for (const v1::ConditionView& view : node.conditions()) {
       const v1::Condition& condition = view.condition();
       is_drained |= view.has_drained_at();
+      responses.insert(view.response());
       if (condition.status() == v1::CONDITION_STATUS_OK) continue;
       const bool is_known = inventory != nullptr && inventory->health().Knows(condition.name());
       found.emplace(is_known ? condition.name() : "other",
@@ -87,6 +89,9 @@ void ReadHealth(const health::HealthSummary& summary, const Inventory* inventory
     }
     for (const auto& key : found) ++readings.conditions[key];
     readings.health_drained += is_drained;
+    readings.health_quarantined += responses.contains(v1::HEALTH_RESPONSE_QUARANTINED);
+    readings.health_rebooting += responses.contains(v1::HEALTH_RESPONSE_REBOOTING);
+    readings.health_reboot_failed += responses.contains(v1::HEALTH_RESPONSE_REBOOT_FAILED);
   }
   for (const v1::HealthBreaker& breaker : summary.breakers)
     readings.health_breakers_open += breaker.has_open_since();

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/checks/catalog.h"
+#include "common/value/node_reboot.h"
 #include "controller/config.h"
 #include "controller/gate/open_gate.h"
 #include "controller/gate/slurm_jobs.h"
@@ -18,6 +19,7 @@
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/tables.h"
 #include "controller/wiring/core.h"
+#include "controller/wiring/node_reboot.h"
 #include "controller/wiring/offer.h"
 #include "controller/wiring/rollout_suite.h"
 #include "muster/v1/plan_file.pb.h"
@@ -195,6 +197,18 @@ health::HealthCollaborators Work::ForHealth() {
                          validations.Create(request, ControllerActor()));
         return validation.validation_id();
       },
+      .reboot =
+          {
+              .start = [this](const std::string& node, const std::string& reason)
+                  -> absl::StatusOr<std::string> { return StartReboot(node, reason); },
+              .call_off =
+                  [this](const std::string& rollout_id, const std::string& reason) {
+                    return rollouts
+                        .Change(rollout_id, rollout::RolloutEvent::kAborted, reason,
+                                ControllerActor())
+                        .status();
+                  },
+          },
       .notify =
           [this](const health::Notice& notice) {
             LogWarning(notice.text);
@@ -210,6 +224,18 @@ health::HealthCollaborators Work::ForHealth() {
           },
       .warn = LogWarning,
   };
+}
+
+absl::StatusOr<std::string> Work::StartReboot(const std::string& node, const std::string& reason) {
+  v1::CreateRolloutRequest request = NodeRebootRequest(node, reason);
+  ASSIGN_OR_RETURN(
+      *request.mutable_bundle_sha256(),
+      StoreRebootBundle(*core_.resources.store, *core_.resources.blobs, core_.clock.Now()));
+  RunActor actor;
+  static_cast<Actor&>(actor) = ControllerActor();
+  actor.mandate.actor = actor.name;
+  ASSIGN_OR_RETURN(const v1::Rollout rollout, rollouts.Create(request, actor));
+  return rollout.rollout_id();
 }
 
 RunCollaborators Work::ForRuns(const Config& config) {

@@ -50,6 +50,8 @@ struct Work {
   notify::NotifyCollaborators ForNotifications();
   validation::ValidationCollaborators ForValidations();
   health::HealthCollaborators ForHealth();
+  // The rollout that reboots the node once, when it has no job; its id.
+  absl::StatusOr<std::string> StartReboot(const std::string& node, const std::string& reason);
   RunCollaborators ForRuns(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();

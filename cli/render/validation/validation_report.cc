@@ -84,7 +84,7 @@ std::string WhatUnknownMeans(const v1::Validation& validation) {
     if (validation.service_is_behind()) continue;  // the service is from before the end
     if (node.service() == "in service") serving.push_back(node.node());
     if (absl::StartsWith(node.service(), "not validated") ||
-        absl::StartsWith(node.service(), "quarantined")) {
+        absl::StartsWith(node.service(), "quarantined:")) {
       waiting.push_back(node.node());
     }
   }

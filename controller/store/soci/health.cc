@@ -93,11 +93,15 @@ absl::Status SociHealthTable::PutDrain(const HealthDrainRecord& row) {
   return Guard(context_.path, "health.PutDrain", [&]() -> absl::Status {
     context_.session << "INSERT OR REPLACE INTO health_drains (node_uuid, condition, state, "
                         "drained_at, good_since, ended_at, was_in_service, relapses, "
-                        "validation_id) VALUES (:uuid, :condition, :state, :drained, :good, "
-                        ":ended, :served, :relapses, :validation)",
+                        "validation_id, is_quarantine, is_cleared, reboot, rollout_id, "
+                        "rebooted_at, reboot_trouble) "
+                        "VALUES (:uuid, :condition, :state, :drained, :good, :ended, :served, "
+                        ":relapses, :validation, :quarantine, :cleared, :reboot, :rollout, "
+                        ":rebooted, :trouble)",
         use(row.node_uuid), use(row.condition), use(row.state), use(row.drained_at),
         use(row.good_since), use(row.ended_at), use(row.was_in_service), use(row.relapses),
-        use(row.validation_id);
+        use(row.validation_id), use(row.is_quarantine), use(row.is_cleared), use(row.reboot),
+        use(row.rollout_id), use(row.rebooted_at), use(row.reboot_trouble);
     return absl::OkStatus();
   });
 }
@@ -119,10 +123,13 @@ absl::StatusOr<std::vector<HealthDrainRecord>> SociHealthTable::ListDrains() {
         soci::statement statement =
             (context_.session.prepare
                  << "SELECT node_uuid, condition, state, drained_at, good_since, ended_at, "
-                    "was_in_service, relapses, validation_id FROM health_drains",
+                    "was_in_service, relapses, validation_id, is_quarantine, is_cleared, reboot, "
+                    "rollout_id, rebooted_at, reboot_trouble FROM health_drains",
              into(row.node_uuid), into(row.condition), into(row.state), into(row.drained_at),
              into(row.good_since), into(row.ended_at), into(row.was_in_service), into(row.relapses),
-             into(row.validation_id));
+             into(row.validation_id), into(row.is_quarantine), into(row.is_cleared),
+             into(row.reboot), into(row.rollout_id), into(row.rebooted_at),
+             into(row.reboot_trouble));
         return ReadAll(statement, row);
       });
 }

@@ -9,10 +9,11 @@ using soci::use;
 
 absl::Status SociNodeHoldTable::Put(const NodeHoldRecord& row) {
   return Guard(context_.path, "node_holds.Put", [&]() -> absl::Status {
-    context_.session << "INSERT INTO node_holds (node_uuid, owner, reason, since) "
-                        "VALUES (:uuid, :owner, :reason, :since) "
-                        "ON CONFLICT (node_uuid, owner) DO UPDATE SET reason = excluded.reason",
-        use(row.node_uuid), use(row.owner), use(row.reason), use(row.since);
+    context_.session << "INSERT INTO node_holds (node_uuid, owner, reason, since, is_quarantine) "
+                        "VALUES (:uuid, :owner, :reason, :since, :quarantine) "
+                        "ON CONFLICT (node_uuid, owner) DO UPDATE SET reason = excluded.reason, "
+                        "is_quarantine = excluded.is_quarantine",
+        use(row.node_uuid), use(row.owner), use(row.reason), use(row.since), use(row.is_quarantine);
     return absl::OkStatus();
   });
 }
@@ -31,9 +32,10 @@ absl::StatusOr<std::vector<NodeHoldRecord>> SociNodeHoldTable::List() {
       context_.path, "node_holds.List", [&]() -> absl::StatusOr<std::vector<NodeHoldRecord>> {
         NodeHoldRecord row;
         soci::statement statement =
-            (context_.session.prepare << "SELECT node_uuid, owner, reason, since FROM node_holds "
-                                         "ORDER BY since, rowid",
-             into(row.node_uuid), into(row.owner), into(row.reason), into(row.since));
+            (context_.session.prepare << "SELECT node_uuid, owner, reason, since, is_quarantine "
+                                         "FROM node_holds ORDER BY since, rowid",
+             into(row.node_uuid), into(row.owner), into(row.reason), into(row.since),
+             into(row.is_quarantine));
         return ReadAll(statement, row);
       });
 }

@@ -1,15 +1,18 @@
 // From an agent's report to what people see and may do about it, over the wire.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <grpcpp/grpcpp.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 #include "muster/v1/health.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/rollout.grpc.pb.h"
 #include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
@@ -36,7 +39,8 @@ class HealthFlowTest : public ControllerFixture {
     store.reset();  // only one process may hold it
     StoreInventory(
         "cluster: test\nnodes:\n  c[001-003]: {role: compute}\n"
-        "health: {all: {disabled: [nic_errors]}}\n",
+        "health: {all: {disabled: [nic_errors], conditions: {disk_full: reboot_once_then_drain, "
+        "scratch_quota: quarantine}, site_conditions: {scratch_quota: {argv: [/bin/true]}}}}\n",
         2);
     Start();
     agents_ = v1::AgentSessionService::NewStub(
@@ -189,6 +193,48 @@ TEST_F(HealthFlowTest, OperatorsSilence) {
     return node.conditions_size() > 0 &&
            node.conditions(0).response() == v1::HEALTH_RESPONSE_DRAINED;
   });
+}
+
+// The controller's own rollout, with a bundle that nobody has uploaded.
+TEST_F(HealthFlowTest, ARebootIsARolloutOfTheControllers) {
+  Join();
+  Report("disk_full", "full");
+  const v1::NodeHealth health = Await([](const v1::NodeHealth& node) {
+    return node.conditions_size() > 0 && absl::StrContains(node.conditions(0).next(), "u-");
+  });
+  ASSERT_THAT(health.conditions(), SizeIs(1));
+  EXPECT_EQ(health.conditions(0).response(), v1::HEALTH_RESPONSE_REBOOTING)
+      << health.conditions(0).next();
+  const auto rollouts =
+      v1::RolloutService::NewStub(Connect(controller_->port(), Issue(Role::kOperator, "ann")));
+  v1::ListRolloutsResponse listed;
+  grpc::ClientContext context;
+  ASSERT_TRUE(rollouts->ListRollouts(&context, {}, &listed).ok());
+  ASSERT_THAT(listed.rollouts(), SizeIs(1));
+  const v1::Rollout& rollout = listed.rollouts(0);
+  EXPECT_EQ(rollout.created_by(), "controller");
+  EXPECT_EQ(rollout.request().limit(), "c001");
+  EXPECT_THAT(health.conditions(0).next(), HasSubstr(rollout.rollout_id()));
+}
+
+TEST_F(HealthFlowTest, AQuarantineIsAdministratorsToEnd) {
+  Join();
+  Report("scratch_quota", "42 of 40 TB");
+  const v1::NodeHealth health =
+      Await([](const v1::NodeHealth& node) { return node.conditions_size() > 0; });
+  EXPECT_EQ(health.conditions(0).response(), v1::HEALTH_RESPONSE_QUARANTINED);
+  v1::ResumeNodesRequest request;
+  request.set_nodes("c001");
+  for (const auto& [role, code] : {std::pair(Role::kOperator, grpc::PERMISSION_DENIED),
+                                   std::pair(Role::kAdmin, grpc::FAILED_PRECONDITION)}) {
+    grpc::ClientContext context;
+    v1::ResumeNodesResponse response;
+    const grpc::Status status =
+        v1::NodeService::NewStub(Connect(controller_->port(), Issue(role, "ann")))
+            ->ResumeNodes(&context, request, &response);
+    EXPECT_EQ(status.error_code(), code) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr("quarantined for scratch_quota"));
+  }
 }
 
 // More conditions than a node has parts, or names that are none: no agent says so.

@@ -67,6 +67,30 @@ TEST(HealthReport, FoldsEqualNodes) {
   EXPECT_THAT(RenderHealth(response, kToday), Said());
 }
 
+TEST(HealthReport, EveryResponseHasItsWord) {
+  v1::ListHealthResponse response;
+  const auto add = [&](const std::string& name, v1::HealthAction action, v1::HealthResponse what,
+                       const std::string& next) {
+    v1::NodeHealth& node = *AddHealth(response, name);
+    AddBad(node, "gpu_lost", absl::Hours(1));
+    node.mutable_conditions(0)->set_action(action);
+    node.mutable_conditions(0)->set_response(what);
+    node.mutable_conditions(0)->set_next(next);
+  };
+  add("c001", v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN, v1::HEALTH_RESPONSE_REBOOTING,
+      "rebooted once by u-7k3m9q2x");
+  add("c002", v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN, v1::HEALTH_RESPONSE_REBOOT_FAILED,
+      "repair the node");
+  add("c003", v1::HEALTH_ACTION_QUARANTINE, v1::HEALTH_RESPONSE_QUARANTINED, "repair the node");
+  EXPECT_THAT(RenderHealth(response, kToday), Said());
+  for (int i = v1::HEALTH_RESPONSE_NONE; i < v1::HealthResponse_ARRAYSIZE; ++i) {
+    response.mutable_nodes(0)->mutable_conditions(0)->set_response(
+        static_cast<v1::HealthResponse>(i));
+    EXPECT_THAT(RenderHealth(response, kToday), Not(HasSubstr("?")))
+        << v1::HealthResponse_Name(static_cast<v1::HealthResponse>(i));
+  }
+}
+
 TEST(HealthReport, NothingWrongIsOneLine) {
   v1::ListHealthResponse response;
   response.set_ok(6);

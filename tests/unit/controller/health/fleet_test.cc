@@ -16,7 +16,7 @@ const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
 TEST(Fleet, StrangersAreNobody) {
   Fleet fleet;
   fleet.SetMembers({{"u1", "c1"}}, kNow);
-  EXPECT_FALSE(fleet.Connect("u2"));
+  EXPECT_FALSE(fleet.Connect("u2", kNow));
   EXPECT_FALSE(fleet.Take("u2", Report({Bad("gpu_lost")}), kNow));
   EXPECT_THAT(fleet.nodes(), SizeIs(1));
   EXPECT_THAT(fleet.events(), IsEmpty());
@@ -61,7 +61,7 @@ TEST(Fleet, ANodeIsAwayFromItsFirstDisconnection) {
   Fleet fleet;
   fleet.SetMembers({{"u1", "c1"}}, kNow + absl::Minutes(1));
   EXPECT_EQ(fleet.nodes().at("u1").away_since, kNow + absl::Minutes(1)) << "it may still come";
-  fleet.Connect("u1");
+  fleet.Connect("u1", kNow);
   EXPECT_TRUE(fleet.nodes().at("u1").needs_settings);
   EXPECT_EQ(fleet.nodes().at("u1").away_since, std::nullopt);
   fleet.Disconnect("u1", kNow);

@@ -1,185 +1,19 @@
 #include "controller/health/health_monitor.h"
 
-#include <memory>
-#include <optional>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/base/status.h"
-#include "controller/audit/audit.h"
-#include "controller/gate/node_holds.h"
-#include "controller/gate/node_pass.h"
-#include "controller/gate/service_gate.h"
-#include "controller/store/soci/store.h"
-#include "controller/store/tables.h"
-#include "muster/v1/agent_session.pb.h"
-#include "muster/v1/facts.pb.h"
-#include "muster/v1/validation.pb.h"
-#include "tests/fakes/failing_store.h"
-#include "tests/fakes/fake_agent_sessions.h"
-#include "tests/fakes/fake_clock.h"
-#include "tests/fakes/fake_slurm_control.h"
-#include "tests/unit/controller/health/health_fixture.h"
+#include "tests/unit/controller/health/monitor_fixture.h"
 
 namespace muster::controller::health {
 namespace {
 
-using ::muster::testing::FailingStore;
-using ::muster::testing::FakeAgentSessions;
-using ::muster::testing::FakeClock;
-using ::muster::testing::FakeSlurmControl;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-// Six workers in service, the real gate over a slurmctld in memory, and a monitor whose looks the
-// test makes.
-class HealthMonitorTest : public ::testing::Test {
- protected:
-  static constexpr int kNodes = 6;
-
-  void SetUp() override {
-    SetPolicy("");
-    EXPECT_OK(store_.below().Update([&](Transaction& txn) -> absl::Status {
-      for (int i = 1; i <= kNodes; ++i) {
-        NodeRecord node;
-        node.uuid = Uuid(i);
-        node.name = Name(i);
-        node.state = NodeRecord::kConfigured;
-        RETURN_IF_ERROR(txn.nodes().Put(node));
-        RETURN_IF_ERROR(txn.nodes().PutFacts(node.uuid, v1::Facts().SerializeAsString()));
-        RETURN_IF_ERROR(PutPass(txn, i, "acceptance"));
-      }
-      return absl::OkStatus();
-    }));
-    for (int i = 1; i <= kNodes; ++i) slurm_.Add(Name(i));
-    Boot();
-    for (int i = 1; i <= kNodes; ++i) Connect(i);
-    Look();
-  }
-
-  void Boot() {
-    monitor_.reset();
-    gate_ =
-        std::make_unique<validation::ServiceGate>(store_, slurm_, clock_, [](absl::string_view) {});
-    EXPECT_OK(gate_->Reconcile());
-    monitor_ = std::make_unique<HealthMonitor>(HealthCollaborators{
-        .store = store_,
-        .sessions = sessions_,
-        .gate = *gate_,
-        .clock = clock_,
-        .latest_inventory =
-            [this]() -> absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> {
-          return std::make_pair(revision_, inventory_);
-        },
-        .start_validation = [this](const v1::CreateValidationRequest& request)
-            -> absl::StatusOr<std::string> { return StartValidation(request); },
-        .notify = [this](const Notice& notice) { notices_.push_back(notice.text); },
-    });
-    ASSERT_OK(monitor_->Resume());
-  }
-
-  static std::string Name(int i) { return absl::StrCat("c", i); }
-  static std::string Uuid(int i) { return absl::StrCat("uuid-", i); }
-
-  void SetPolicy(const std::string& policy) {
-    ++revision_;
-    inventory_ = std::make_shared<const Inventory>(Workers(kNodes, policy));
-  }
-  void Connect(int i) {
-    sessions_.Connect(Uuid(i));
-    monitor_->OnConnected(Uuid(i), v1::Hello());
-    Turn(i, {});
-  }
-  void Turn(int i, const std::vector<v1::Condition>& conditions) {
-    monitor_->OnHealth(Uuid(i), Report(conditions));
-  }
-  // The monitor looks, and then the gate.
-  void Look(absl::Duration later = absl::Seconds(1)) {
-    clock_.Advance(later);
-    monitor_->Step();
-    EXPECT_OK(gate_->Reconcile());
-  }
-  std::string ReasonOf(int i) { return slurm_.nodes[Name(i)].reason; }
-
-  absl::Status PutPass(Transaction& txn, int i, const std::string& suite) {
-    NodePassRecord pass;
-    pass.node_uuid = Uuid(i);
-    pass.validation_id = "v-before";
-    pass.suite = suite;
-    pass.passed_at = clock_.Now();
-    validation::SetPassKeys(v1::Facts(), pass);
-    return txn.node_service().PutPass(pass);
-  }
-  absl::StatusOr<std::string> StartValidation(const v1::CreateValidationRequest& request) {
-    started_.push_back(
-        absl::StrCat(request.suite(), " on ", request.nodes(), " with ", request.bundle_sha256()));
-    if (!may_start_.ok()) return may_start_;
-    PutValidation("v-retest", ValidationRecord::kRunning);
-    return "v-retest";
-  }
-  void PutValidation(const std::string& id, ValidationRecord::State state,
-                     v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED) {
-    EXPECT_OK(store_.below().Update([&](Transaction& txn) -> absl::Status {
-      ValidationRecord record;
-      record.validation_id = id;
-      record.state = state;
-      record.suite = "acceptance";
-      v1::CreateValidationRequest request;
-      request.set_bundle_sha256("site");
-      record.request = request.SerializeAsString();
-      record.created_at = clock_.Now();
-      if (state == ValidationRecord::kDone) record.finished_at = clock_.Now();
-      RETURN_IF_ERROR(txn.validations().Put(record));
-      ValidationNodeRecord node;
-      node.validation_id = id;
-      node.node = Name(2);
-      node.node_uuid = Uuid(2);
-      node.outcome = outcome;
-      return txn.validations().PutNode(node);
-    }));
-  }
-  v1::NodeHealth HealthOf(int i) {
-    absl::StatusOr<HealthSummary> summary = monitor_->Summarize();
-    EXPECT_OK(summary.status());
-    for (v1::NodeHealth& node : summary->nodes) {
-      if (node.node() == Name(i)) return node;
-    }
-    return {};
-  }
-  v1::HealthResponse ResponseOf(int i) {
-    const v1::NodeHealth health = HealthOf(i);
-    return health.conditions().empty() ? v1::HEALTH_RESPONSE_UNSPECIFIED
-                                       : health.conditions(0).response();
-  }
-  // "health.drain c2", newest first.
-  std::vector<std::string> Audited() {
-    std::vector<std::string> actions;
-    EXPECT_OK(store_.below().View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(const std::vector<EventRecord> events, txn.events().List(100, 0));
-      for (const EventRecord& event : events)
-        actions.push_back(absl::StrCat(event.action, " ", event.subject));
-      return absl::OkStatus();
-    }));
-    return actions;
-  }
-
-  FakeClock clock_;
-  FailingStore store_{OpenStore(":memory:").value()};
-  FakeAgentSessions sessions_;
-  FakeSlurmControl slurm_;
-  uint64_t revision_ = 0;
-  std::shared_ptr<const Inventory> inventory_;
-  std::unique_ptr<validation::ServiceGate> gate_;
-  std::unique_ptr<HealthMonitor> monitor_;
-  std::vector<std::string> notices_;
-  std::vector<std::string> started_;
-  absl::Status may_start_;
-};
 
 TEST_F(HealthMonitorTest, ABadConditionDrainsItsNodeUntilItIsWell) {
   Turn(2, {Bad("gpu_lost", "GPU-1", "Xid 79")});

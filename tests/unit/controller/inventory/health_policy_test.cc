@@ -61,7 +61,9 @@ TEST(HealthPolicy, ASpecialGroupSaysMoreThanAGeneralOne) {
   const auto inventory = ParseHealth(R"(
 health:
   gpu:
-    conditions: {gpu_temperature: drain, disk_full: observe}
+    conditions: {gpu_temperature: drain, disk_full: observe, gpu_lost: quarantine,
+                 gpu_xid: reboot_once_then_drain}
+    reboot_interval: 12h
     breaker: {max_drained: 50%, window: 1h}
     observe_only: false
     limits: {disk_full.percent: 80}
@@ -91,6 +93,11 @@ health:
   EXPECT_EQ(other.ActionOf("gpu_temperature"), v1::HEALTH_ACTION_NOTIFY);
   EXPECT_EQ(gpu.ActionOf("disk_full"), v1::HEALTH_ACTION_OBSERVE);
   EXPECT_EQ(gpu.ActionOf("node_lost"), v1::HEALTH_ACTION_DRAIN);
+  EXPECT_EQ(gpu.ActionOf("gpu_lost"), v1::HEALTH_ACTION_QUARANTINE);
+  EXPECT_EQ(gpu.ActionOf("gpu_xid"), v1::HEALTH_ACTION_REBOOT_ONCE_THEN_DRAIN);
+  EXPECT_EQ(other.ActionOf("gpu_xid"), v1::HEALTH_ACTION_DRAIN);
+  EXPECT_EQ(gpu.reboot_interval, absl::Hours(12));
+  EXPECT_EQ(other.reboot_interval, absl::Hours(24));
   EXPECT_FALSE(gpu.observe_only);
   EXPECT_TRUE(other.observe_only);
   EXPECT_EQ(gpu.retest, "acceptance");
@@ -130,6 +137,8 @@ TEST(HealthPolicy, ErrorsNamePlaceAndRemedy) {
       {"health: {all: {conditions: [gpu_lost]}}", "f:4:28"},
       {"health: {all: {conditions: {gpu_lots: drain}}}", "f:4:29"},
       {"health: {all: {conditions: {gpu_lost: drian}}}", "f:4:39"},
+      {"health: {all: {conditions: {node_lost: reboot_once_then_drain}}}", "f:4:40"},
+      {"health: {all: {reboot_interval: 1s}}", "f:4:33"},
       {"health: {all: {disabled: [gpu_lots]}}", "f:4:27"},
       {"health: {all: {breaker: {window: 10m}}}", "f:4:25"},
       {"health: {all: {breaker: {max_drained: none}}}", "f:4:39"},

@@ -19,7 +19,7 @@ using ::muster::testing::FakeClock;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 
-// People stand behind their runs with a certificate; a policy has none.
+// People stand behind their runs with a certificate; a policy and the controller have none.
 TEST(RunMandateTest, PoliciesNeedNoCertificateAndPeopleDo) {
   FakeClock clock;
   const std::unique_ptr<Store> store = OpenStore(":memory:").value();
@@ -29,6 +29,7 @@ TEST(RunMandateTest, PoliciesNeedNoCertificateAndPeopleDo) {
   };
   const absl::Time later = clock.Now() + absl::Hours(1);
   EXPECT_OK(check({PolicyActor("nightly").name, "", absl::UnixEpoch()}));
+  EXPECT_OK(check({ControllerActor().name, "", absl::UnixEpoch()}));
   EXPECT_OK(check({"operator:bob", "01", later}));
   for (const RunMandate& mandate :
        {RunMandate{"operator:bob", "", later},  // not known

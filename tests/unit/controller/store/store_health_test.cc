@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/status.h"
+#include "controller/store/soci/store.h"
+#include "controller/store/tables.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::ElementsAre;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+
+class StoreHealthTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    NodeRecord node;
+    node.uuid = "u1";
+    node.name = "c1";
+    ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
+  }
+  std::vector<HealthDrainRecord> Drains() {
+    std::vector<HealthDrainRecord> drains;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(drains, txn.health().ListDrains());
+      return absl::OkStatus();
+    }));
+    return drains;
+  }
+
+  const std::unique_ptr<Store> store_ = OpenStore(":memory:").value();
+};
+
+TEST_F(StoreHealthTest, ADrainKeepsItsRebootAndItsQuarantine) {
+  HealthDrainRecord plain;
+  plain.node_uuid = "u1";
+  plain.condition = "disk_full";
+  plain.drained_at = kNow;
+  HealthDrainRecord full = plain;
+  full.condition = "gpu_lost";
+  full.good_since = kNow + absl::Seconds(1);
+  full.was_in_service = true;
+  full.relapses = 2;
+  full.validation_id = "v-1";
+  full.is_quarantine = true;
+  full.is_cleared = true;
+  full.reboot = HealthDrainRecord::kInVain;
+  full.rollout_id = "u-1";
+  full.rebooted_at = kNow + absl::Seconds(2);
+  full.reboot_trouble = "a reboot did not help";
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.health().PutDrain(full));
+    return txn.health().PutDrain(plain);
+  }));
+  EXPECT_THAT(Drains(), ::testing::UnorderedElementsAre(plain, full));
+  full.rebooted_at.reset();
+  full.is_cleared = false;
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.health().RemoveDrain("u1", "disk_full"));
+    return txn.health().PutDrain(full);
+  }));
+  EXPECT_THAT(Drains(), ElementsAre(full));
+}
+
+TEST_F(StoreHealthTest, AHoldBecomesAQuarantineAndKeepsItsTime) {
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.node_holds().Put({"u1", "health:gpu_lost", "lost", kNow}));
+    return txn.node_holds().Put(
+        {"u1", "health:gpu_lost", "still lost", kNow + absl::Hours(1), true});
+  }));
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> holds, txn.node_holds().List());
+    EXPECT_EQ(holds.size(), 1u);
+    EXPECT_EQ(holds.at(0).reason, "still lost");
+    EXPECT_EQ(holds.at(0).since, kNow);
+    EXPECT_TRUE(holds.at(0).is_quarantine);
+    return absl::OkStatus();
+  }));
+}
+
+}  // namespace
+}  // namespace muster::controller
