@@ -23,6 +23,9 @@ constexpr absl::Duration kMembersInterval = absl::Seconds(30);
 // An open breaker that is in the way again is noted this often.
 constexpr absl::Duration kDeniedInterval = absl::Minutes(1);
 
+// By whom slurmctld's own changes are.
+constexpr absl::string_view kSlurmUser = "slurm";
+
 // The rules of a member that the inventory does not have any more.
 const HealthRules& DefaultRules() {
   static const HealthRules& rules = *new HealthRules();
@@ -39,13 +42,15 @@ bool IsWork(absl::string_view owner) {
   return absl::StartsWith(owner, "u-") || absl::StartsWith(owner, "r-");
 }
 
-// Whether the gate says of the node that a person has drained it, or taken it down.
+// Whether the gate says of the node that a person has drained it, or taken it down. What slurmctld
+// has taken down itself may be what the reboot is for.
 bool IsPersons(absl::string_view service, const std::string& uuid,
                const std::set<NodeCondition>& holds) {
-  if (absl::StartsWith(service, "taken down by ")) return true;
-  if (!absl::ConsumePrefix(&service, "drained by ")) return false;
+  if (!absl::ConsumePrefix(&service, "drained by ") &&
+      !absl::ConsumePrefix(&service, "taken down by "))
+    return false;
   const std::string owner(service.substr(0, service.find(':')));
-  return !IsWork(owner) && !holds.contains({uuid, owner});
+  return owner != kSlurmUser && !IsWork(owner) && !holds.contains({uuid, owner});
 }
 
 // One entry of the audit log for all nodes that a condition drains, or lets go.

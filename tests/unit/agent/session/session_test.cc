@@ -332,6 +332,29 @@ TEST_F(SessionTest, ReportsHealthToEachConnectionAndNamesTheReportInItsHeartbeat
   EXPECT_THAT(notes(), HasSubstr("no_such"));
 }
 
+TEST_F(SessionTest, ReportsItsHealthWhenTheControllerAsks) {
+  const auto reports = [](auto& c) {
+    return std::count_if(c.received.begin(), c.received.end(),
+                         [](const v1::AgentMessage& m) { return m.has_health(); });
+  };
+  const auto is_settled = [](auto& c) {
+    for (const v1::AgentMessage& m : c.received)
+      for (const v1::Condition& condition : m.health().conditions())
+        if (condition.name() == "disk_full") return true;
+    return false;
+  };
+  Start();
+  ASSERT_TRUE(controller_.Await(is_settled));
+  long before = 0;
+  ASSERT_TRUE(controller_.Await([&](auto& c) { return (before = reports(c)) > 0; }));
+  v1::ControllerMessage ask;
+  ask.mutable_ask_health();
+  controller_.Send(ask);
+  // The same once more, although nothing has changed.
+  ASSERT_TRUE(controller_.Await([&](auto& c) { return reports(c) > before && is_settled(c); }));
+  EXPECT_EQ(notes().find("does not know"), std::string::npos);
+}
+
 TEST_F(SessionTest, RunsAPlanAndTellsEveryStepOnce) {
   Start();
   SendPlan(MakePlan(1, 20));

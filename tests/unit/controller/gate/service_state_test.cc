@@ -112,6 +112,20 @@ TEST(DecideService, SaysWhyANodeIsDrained) {
             ServiceAction::kNone);
 }
 
+TEST(DecideService, AQuarantineKeepsOutWhoPassed) {
+  ServiceHold hold = {"health:gpu_lost", "GPU-1: Xid 79"};
+  ServiceAction action = DecideService(ServiceState::kInService, "", "", Node(false), &hold);
+  EXPECT_EQ(action.reason, "muster:health:gpu_lost GPU-1: Xid 79");
+  EXPECT_EQ(action.service, "drained by gpu_lost: GPU-1: Xid 79");
+  hold.is_quarantine = true;
+  action = DecideService(ServiceState::kInService, "", "", Node(true, action.reason), &hold);
+  EXPECT_EQ(action.kind, ServiceAction::kDrain) << "the reason has changed";
+  EXPECT_EQ(action.reason, "muster:health:gpu_lost quarantined: GPU-1: Xid 79");
+  EXPECT_EQ(action.service, "quarantined by gpu_lost: GPU-1: Xid 79");
+  EXPECT_EQ(DecideService(ServiceState::kInService, "", "", Node(true, action.reason), &hold).kind,
+            ServiceAction::kNone);
+}
+
 TEST(DecideService, ANodeThatPassedAndIsDownIsSaidToBe) {
   slurm::SlurmNode node = Node(false);
   node.state = "DOWN*";
