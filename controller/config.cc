@@ -37,6 +37,7 @@ constexpr Key kKeys[] = {
     {"pki_directory", &Config::pki_directory, false, false},
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
+    {"snapshot_gib", &Config::snapshot_gib, false, false},
     {"slurm_gate", &Config::slurm_gate, false, false, {"on", "off"}},
     {"operator_bundles", &Config::operator_bundles, false, false, {"approved", "any"}},
     {"secret_readers", &Config::secret_readers, false, false, {"named", "any"}},
@@ -77,6 +78,10 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
                                                 key.words[1], "\""));
   }
   RETURN_IF_ERROR(reader.Finish());
+  uint32_t gib = 0;
+  if (!absl::SimpleAtoi(config.snapshot_gib, &gib))
+    return document.Error(*document.root().Find("snapshot_gib"),
+                          "snapshot_gib must be a whole number of GiB");
   if (config.web_certificate.empty() != config.web_key.empty()) {
     const bool has_key = config.web_certificate.empty();
     return document.Error(*document.root().Find(has_key ? "web_key" : "web_certificate"),

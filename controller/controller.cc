@@ -8,7 +8,6 @@
 #include "common/sys/file_system.h"
 #include "controller/constants.h"
 #include "controller/enrollment/authority_change.h"
-#include "controller/http/package_server.h"
 #include "controller/wiring/core.h"
 #include "controller/wiring/front.h"
 #include "controller/wiring/work.h"
@@ -35,8 +34,7 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   Core& core = modules->core;
   RETURN_IF_ERROR(core.denylist.Load(*core.resources.store));
   std::unique_ptr<Controller> controller(new Controller(std::move(modules)));
-  ASSIGN_OR_RETURN(controller->modules_->front.packages,
-                   StartPackageServer(config.package_listen, config.package_directory));
+  RETURN_IF_ERROR(controller->modules_->front.ListenForPackages(config));
   RETURN_IF_ERROR(NoteAuthority(*core.resources.store, core.resources.ca, clock.Now()));
   RETURN_IF_ERROR(controller->modules_->work.Start());
   core.Start();

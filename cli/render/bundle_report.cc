@@ -34,12 +34,6 @@ std::string PathLine(absl::string_view name) {
   return absl::StrReplaceAll(Tame(name), {{"\n", " "}});
 }
 
-std::string Size(uint64_t bytes) {
-  if (bytes < 10'000) return absl::StrCat(bytes, " B");
-  if (bytes < 10'000'000) return absl::StrCat(bytes / 1000, " kB");
-  return absl::StrCat(bytes / 1'000'000, " MB");
-}
-
 }  // namespace
 
 std::string ShortDigest(absl::string_view sha256) {
@@ -66,7 +60,7 @@ std::string WhatOperatorsMayRun(const v1::Bundle& bundle) {
 std::string RenderBundles(const v1::ListBundlesResponse& response, absl::Time now) {
   Table table({"BUNDLE", "SIZE", "UPLOADED", "BY", "OPERATORS MAY RUN"});
   for (const v1::Bundle& bundle : response.bundles())
-    table.AddRow({ShortDigest(bundle.sha256()), Size(bundle.size()),
+    table.AddRow({ShortDigest(bundle.sha256()), HumanBytes(bundle.size()),
                   HumanTime(ToTime(bundle.uploaded_at()), now), bundle.uploaded_by(),
                   WhatOperatorsMayRun(bundle)});
   return table.ToString();
@@ -102,7 +96,7 @@ std::string RenderBundle(const v1::GetBundleResponse& response, absl::Time now) 
     same += is_same;
     if (is_compared && is_same) continue;
     absl::StrAppend(&text, std::string(1, SignOf(file.change())), " ", PathLine(file.path()), "  ",
-                    Size(file.size()), "\n");
+                    HumanBytes(file.size()), "\n");
   }
   if (is_compared)
     absl::StrAppend(&text, same, same == 1 ? " file is" : " files are", " the same\n");

@@ -49,6 +49,13 @@ size_t DisplayWidth(absl::string_view text) {
   }));
 }
 
+std::string HumanBytes(uint64_t bytes) {
+  if (bytes < 10'000) return absl::StrCat(bytes, " B");
+  if (bytes < 10'000'000) return absl::StrCat(bytes / 1000, " kB");
+  if (bytes < 10'000'000'000) return absl::StrCat(bytes / 1'000'000, " MB");
+  return absl::StrCat(bytes / 1'000'000'000, " GB");
+}
+
 std::string HumanTime(absl::Time time, absl::Time now) {
   if (time == absl::UnixEpoch()) return "never";
   return time <= now ? absl::StrCat(HumanDuration(now - time), " ago")

@@ -1,6 +1,7 @@
 // Output of results: aligned tables for people, JSON and YAML for programs.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ std::string ToYaml(const nlohmann::ordered_json& value);
 
 // Columns that the text takes on a terminal, counting each UTF-8 character as one.
 size_t DisplayWidth(absl::string_view text);
+
+// "512 B", "9 MB".
+std::string HumanBytes(uint64_t bytes);
 
 // "5m ago", "in 3h"; "never" for the zero time.
 std::string HumanTime(absl::Time time, absl::Time now);

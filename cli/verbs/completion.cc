@@ -26,6 +26,7 @@
 #include "muster/v1/rollout.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
+#include "muster/v1/snapshot.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
 
 namespace muster::cli {
@@ -158,6 +159,14 @@ std::vector<std::string> ChannelNames(Context& context) {
       });
 }
 
+std::vector<std::string> SnapshotNames(Context& context) {
+  return Listed<v1::SnapshotService>(
+      context, &v1::SnapshotService::Stub::ListSnapshots,
+      [](const v1::ListSnapshotsResponse& response, std::vector<std::string>& names) {
+        for (const v1::Snapshot& snapshot : response.snapshots()) names.push_back(snapshot.name());
+      });
+}
+
 // The YAML files of a folder in the current directory, without their extension.
 std::vector<std::string> FilesIn(const char* folder) {
   std::vector<std::string> names;
@@ -187,6 +196,7 @@ const KindRow kKinds[] = {
     {"BUNDLE|SITE", BundleNames},
     {"SECRET", SecretNames},
     {"CHANNEL", ChannelNames},
+    {"SNAPSHOT", SnapshotNames},
     {"SUITE", [](Context&) { return FilesIn("playbooks/suites"); }},
     {"STACK", [](Context&) { return StackNames(); }},
     {"STACK|NODES",

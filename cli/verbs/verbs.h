@@ -34,6 +34,7 @@ void AddRollout(CLI::App& app, Context& context);
 void AddRun(CLI::App& app, Context& context);
 void AddSecret(CLI::App& app, Context& context);
 void AddSilence(CLI::App& app, Context& context);
+void AddSnapshot(CLI::App& app, Context& context);
 void AddStatus(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
 void AddUpdate(CLI::App& app, Context& context);
@@ -55,8 +56,8 @@ void AddRma(CLI::App& validate, Context& context);
 void AddSecretRotate(CLI::App& secret, Context& context);
 
 // The candidates for the last of `words`, which may be empty; the words before it are complete.
-// Asks the controller for the names of nodes, runs, rollouts, validations, secrets, channels or
-// bundles, for at most a second.
+// Asks the controller for the names of nodes, runs, rollouts, validations, secrets, channels,
+// snapshots or bundles, for at most a second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 

@@ -182,6 +182,15 @@ absl::StatusOr<std::string> DiskBlobStore::Read(absl::string_view sha256, uint64
   return data;
 }
 
+absl::StatusOr<int> DiskBlobStore::OpenFile(absl::string_view sha256) {
+  if (!IsSha256(sha256)) return NoSuchBlob(sha256);
+  const std::string path = PathOf(sha256);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) return fd;
+  if (errno == ENOENT) return NoSuchBlob(sha256);
+  return ErrnoStatus(errno, absl::StrCat("opening ", path));
+}
+
 bool DiskBlobStore::Refresh(absl::string_view sha256) {
   if (!IsSha256(sha256)) return false;
   absl::MutexLock lock(&removing_);

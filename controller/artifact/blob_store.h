@@ -74,6 +74,8 @@ class DiskBlobStore final : public BlobStore {
   bool Refresh(absl::string_view sha256) override;
   absl::StatusOr<std::vector<BlobInfo>> List() override;
   absl::StatusOr<bool> RemoveIfOlder(absl::string_view sha256, absl::Time time) override;
+  // A descriptor of the blob for reading, which the caller closes. NotFound: there is none.
+  absl::StatusOr<int> OpenFile(absl::string_view sha256);
 
  private:
   explicit DiskBlobStore(std::string folder) : folder_(std::move(folder)) {}

@@ -12,6 +12,7 @@
 namespace muster::controller {
 
 class HttpStream;
+class LaterReply;
 
 struct HttpRequest {
   std::string method = "GET";  // also for HEAD, whose reply is sent without its body
@@ -42,6 +43,7 @@ struct HttpReply {
   int fd = -1;  // an open file to send instead of `body`; the server closes it
   std::vector<std::pair<std::string, std::string>> headers = {};  // besides the content's type
   std::shared_ptr<HttpStream> stream = nullptr;                   // sent instead of `body`
+  std::shared_ptr<LaterReply> later = nullptr;  // the reply that is awaited instead of this one
 };
 
 }  // namespace muster::controller

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <microhttpd.h>
@@ -19,6 +20,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status.h"
 #include "controller/http/http_stream.h"
+#include "controller/http/later_reply.h"
 
 namespace muster::controller {
 namespace {
@@ -101,6 +103,7 @@ std::string PeerOf(MHD_Connection* connection) {
 // What is known of a request before all of it is there. Lives from its headers to its reply.
 struct Arriving {
   std::string body;
+  std::shared_ptr<LaterReply> later;  // the reply, once it is awaited
 };
 
 void Forget(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
@@ -116,6 +119,12 @@ void WatchPeer(void*, MHD_Connection* connection, void**, MHD_ConnectionNotifica
   if (info != nullptr)
     setsockopt(info->connect_fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilentMilliseconds,
                sizeof(kSilentMilliseconds));
+}
+
+// Called again when the connection wakes.
+MHD_Result Await(MHD_Connection* connection, LaterReply& later) {
+  std::optional<HttpReply> reply = later.TakeOrSleep(connection);
+  return reply.has_value() ? Send(connection, *std::move(reply)) : MHD_YES;
 }
 
 // 0: it is answered; otherwise the status of the refusal.
@@ -147,6 +156,7 @@ MHD_Result Handle(void* data, MHD_Connection* connection, const char* url, const
         {.status = refusal,
          .body = refusal == MHD_HTTP_METHOD_NOT_ALLOWED ? methods : "the request is too large\n"});
   }
+  if (arriving->later != nullptr) return Await(connection, *arriving->later);
   if (*piece_bytes != 0) {
     if (arriving->body.size() + *piece_bytes > server.max_body_bytes()) return MHD_NO;
     arriving->body.append(piece, *piece_bytes);
@@ -161,8 +171,13 @@ MHD_Result Handle(void* data, MHD_Connection* connection, const char* url, const
   MHD_get_connection_values(connection, MHD_HEADER_KIND, &AddHeader, &request.headers);
   MHD_get_connection_values(connection, MHD_COOKIE_KIND, &AddValue, &request.cookies);
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddValue, &request.query);
-  return Send(connection, server.Answer(request));
+  HttpReply reply = server.Answer(request);
+  if (reply.later == nullptr) return Send(connection, std::move(reply));
+  arriving->later = std::move(reply.later);
+  return Await(connection, *arriving->later);
 }
+
+HttpReply Stopping() { return {.status = 503, .body = "the controller is stopping\n"}; }
 
 struct Address {
   sockaddr_storage storage{};
@@ -237,15 +252,29 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& opt
 
 HttpServer::~HttpServer() {
   std::vector<std::weak_ptr<StreamWaker>> streams;
+  std::vector<std::weak_ptr<LaterReply>> awaited;
   {
     absl::MutexLock lock(&mutex_);
     is_stopping_ = true;
     streams.swap(streams_);
+    awaited.swap(awaited_);
   }
   for (const auto& weak : streams) {
     if (const auto waker = weak.lock()) waker->End();
   }
+  for (const auto& weak : awaited) {
+    if (const auto later = weak.lock()) later->Finish(Stopping());
+  }
   if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+}
+
+void HttpServer::Remember(const std::shared_ptr<LaterReply>& later) {
+  absl::MutexLock lock(&mutex_);
+  if (is_stopping_) return later->Finish(Stopping());
+  awaited_.erase(std::remove_if(awaited_.begin(), awaited_.end(),
+                                [](const auto& weak) { return weak.expired(); }),
+                 awaited_.end());
+  awaited_.push_back(later);
 }
 
 void HttpServer::Remember(const std::shared_ptr<StreamWaker>& waker) {
@@ -260,6 +289,7 @@ void HttpServer::Remember(const std::shared_ptr<StreamWaker>& waker) {
 HttpReply HttpServer::Answer(const HttpRequest& request) {
   HttpReply reply = handler_(request);
   if (reply.stream != nullptr) Remember(reply.stream->waker());
+  if (reply.later != nullptr) Remember(reply.later);
   return reply;
 }
 

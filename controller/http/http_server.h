@@ -41,7 +41,7 @@ class HttpServer {
   // InvalidArgument: not an address. Unavailable: the port is taken. FailedPrecondition: the key
   // does not fit the certificate.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const Options& options, Handler handler);
-  // Ends its streams.
+  // Ends its streams; what is still awaited is answered with 503.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -56,14 +56,17 @@ class HttpServer {
   HttpServer(Handler handler, size_t max_body_bytes)
       : handler_(std::move(handler)), max_body_bytes_(max_body_bytes) {}
 
-  // libmicrohttpd does not stop while a connection sleeps: streams have to be ended before.
+  // libmicrohttpd does not stop while a connection sleeps: streams, and replies that are awaited,
+  // have to be ended before.
   void Remember(const std::shared_ptr<StreamWaker>& waker);
+  void Remember(const std::shared_ptr<LaterReply>& later);
 
   const Handler handler_;
   const size_t max_body_bytes_;
   MHD_Daemon* daemon_ = nullptr;
   absl::Mutex mutex_;
   std::vector<std::weak_ptr<StreamWaker>> streams_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<LaterReply>> awaited_ ABSL_GUARDED_BY(mutex_);
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

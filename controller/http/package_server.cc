@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "controller/http/packages.h"
@@ -19,13 +22,15 @@ constexpr unsigned kThreads = 2;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> StartPackageServer(const std::string& listen,
-                                                               const std::string& folder) {
+                                                               const std::string& folder,
+                                                               HttpServer::Handler others) {
   return HttpServer::Start(
       {.listen = listen,
        .setting = "package_listen",
        .max_connections = kMaxConnections,
        .threads = kThreads},
-      [folder](const HttpRequest& request) -> HttpReply {
+      [folder, others = std::move(others)](const HttpRequest& request) -> HttpReply {
+        if (others != nullptr && !absl::StartsWith(request.path, kPrefix)) return others(request);
         const int fd = OpenPackage(folder, request.path);
         if (fd < 0) return {.body = "not found\n"};
         return {.status = 200, .content_type = "application/vnd.debian.binary-package", .fd = fd};

@@ -1,4 +1,5 @@
-// Packages for machines on which nothing of Muster is installed yet.
+// Packages for machines on which nothing of Muster is installed yet, and for those that take their
+// updates from a snapshot.
 #pragma once
 
 #include <memory>
@@ -10,11 +11,12 @@
 
 namespace muster::controller {
 
-// Serves /packages/<name>.deb from `folder`: no other path, no listing, no links out of it.
-// Downloads are checked against the digest in the join line, so plain HTTP is enough. `listen` and
-// errors as of HttpServer.
+// Serves /packages/<name>.deb from `folder`: no listing, no links out of it. Downloads are checked
+// against the digest in the join line, so plain HTTP is enough. `others` answers all other paths;
+// nullptr: there are none. `listen` and errors as of HttpServer.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartPackageServer(const std::string& listen,
-                                                               const std::string& folder);
+                                                               const std::string& folder,
+                                                               HttpServer::Handler others);
 
 // An open file for the path, or -1.
 int OpenPackage(const std::string& folder, absl::string_view path);

@@ -87,7 +87,7 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
   if (document.root().IsNull()) return;
   yaml::MapReader reader(document, document.root(), "inventory");
   for (const char* key : {"cluster", "domain", "racks", "groups", "nodes", "partitions", "updates",
-                          "drift", "notifications", "health", "vars"}) {
+                          "drift", "notifications", "health", "snapshots", "vars"}) {
     reader.Allow(key);
   }
   errors_.Add(reader.Finish());
@@ -110,7 +110,8 @@ void InventoryBuilder::ReadSections(const yaml::Document& document) {
                               {"updates", &InventoryBuilder::ReadUpdate},
                               {"drift", &InventoryBuilder::ReadDrift},
                               {"notifications", &InventoryBuilder::ReadChannel},
-                              {"health", &InventoryBuilder::ReadHealth}};
+                              {"health", &InventoryBuilder::ReadHealth},
+                              {"snapshots", &InventoryBuilder::ReadSnapshot}};
   for (const Section& section : sections) {
     const yaml::Node* node = document.root().Find(section.key);
     if (node == nullptr || node->IsNull()) continue;

@@ -20,6 +20,7 @@
 #include "controller/inventory/health_reader.h"
 #include "controller/inventory/inventory.h"
 #include "controller/inventory/notification_channel.h"
+#include "controller/inventory/snapshot_source.h"
 #include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
@@ -96,6 +97,7 @@ class InventoryBuilder {
                      NotificationChannel& channel);
   // What its keys need of each other.
   void CheckChannel(const Origin& origin, const NotificationChannel& channel);
+  void ReadSnapshot(const yaml::Document& document, const yaml::Entry& entry);
   void ReadVars(const yaml::Document& document, const yaml::Node& node, VariableLevel level,
                 absl::string_view owner, std::vector<Variable>* out);
   // The text or list of texts under `key`, each with its place.

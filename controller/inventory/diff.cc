@@ -12,6 +12,7 @@
 #include "controller/inventory/health_policy.h"
 #include "controller/inventory/inventory.h"
 #include "controller/inventory/notification_channel.h"
+#include "controller/inventory/snapshot_source.h"
 #include "controller/inventory/update_policy.h"
 
 namespace muster::controller {
@@ -23,6 +24,7 @@ constexpr char kUpdates[] = "updates";
 constexpr char kDrift[] = "drift";
 constexpr char kNotifications[] = "notifications";
 constexpr char kHealth[] = "health";
+constexpr char kSnapshots[] = "snapshots";
 
 // Appends without looking for `key`, which ordered_json would do entry by entry.
 void Append(ordered_json* object, const std::string& key, ordered_json value) {
@@ -228,6 +230,12 @@ ordered_json ToValue(const Inventory& inventory) {
   for (const auto& channel : inventory.channels())
     Append(&channels, channel->name, ToValue(*channel));
   Append(&value, kNotifications, std::move(channels));
+  if (!inventory.snapshots().empty()) {
+    ordered_json snapshots = ordered_json::object();
+    for (const auto& source : inventory.snapshots())
+      Append(&snapshots, source->name, ToValue(*source));
+    Append(&value, kSnapshots, std::move(snapshots));
+  }
   if (!inventory.health().written().empty()) Append(&value, kHealth, inventory.health().written());
   Append(&value, "vars", VarsToValue(inventory.vars()));
   return value;
@@ -239,6 +247,7 @@ std::string ContentDigest(const Inventory& inventory) {
   value.erase(kDrift);
   value.erase(kNotifications);
   value.erase(kHealth);
+  value.erase(kSnapshots);
   return Sha256Hex(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -260,6 +269,7 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
   DiffSection(a, b, kUpdates, "update policy", &lines);
   DiffSection(a, b, kDrift, "drift policy", &lines);
   DiffSection(a, b, kNotifications, "notification channel", &lines);
+  DiffSection(a, b, kSnapshots, "snapshot repository", &lines);
   DiffSection(a, b, kHealth, "health policy of", &lines);
   ForEachDifference(
       EntriesOf(a, "vars"), EntriesOf(b, "vars"),

@@ -78,10 +78,11 @@ struct Group {
   Place place;
 };
 
-// Defined in update_policy.h, drift_policy.h and notification_channel.h.
+// Defined in update_policy.h, drift_policy.h, notification_channel.h and snapshot_source.h.
 struct UpdatePolicy;
 struct DriftPolicy;
 struct NotificationChannel;
+struct SnapshotSource;
 
 // Defined in health_policy.h.
 class HealthPolicy;
@@ -116,6 +117,8 @@ class Inventory {
   const std::vector<std::shared_ptr<const NotificationChannel>>& channels() const {
     return channels_;
   }
+  // The repositories of which snapshots are made; never nullptr.
+  const std::vector<std::shared_ptr<const SnapshotSource>>& snapshots() const { return snapshots_; }
   // What is done about the health of nodes; without a section `health:` what the catalogue says.
   const HealthPolicy& health() const;
   const std::vector<Variable>& vars() const { return vars_; }
@@ -139,6 +142,7 @@ class Inventory {
   std::vector<std::shared_ptr<const UpdatePolicy>> updates_;
   std::vector<std::shared_ptr<const DriftPolicy>> drift_;
   std::vector<std::shared_ptr<const NotificationChannel>> channels_;
+  std::vector<std::shared_ptr<const SnapshotSource>> snapshots_;
   std::shared_ptr<const HealthPolicy> health_;
   std::vector<Variable> vars_;
   absl::flat_hash_map<std::string, size_t> node_index_;
@@ -173,7 +177,8 @@ std::vector<std::string> DiffInventory(const Inventory& before, const Inventory&
 // The whole inventory, resolved, for `show`: nodes by name with their own variables, racks,
 // groups, partitions, update policies, notification channels. Node lists are folded (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
-// The SHA-256 of all that a playbook can find in it: not of update policies and notifications.
+// The SHA-256 of all that a playbook can find in it: not of update policies, notifications and
+// snapshots.
 // groups, partitions, update policies, what is written about health. Node lists are folded
 // (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);

@@ -68,6 +68,14 @@ struct ControllerOffer {
   };
   // Packages of the agent of this version, by the package system's name of the architecture.
   std::map<std::string, Package> agent_packages;
+  // A repository of a snapshot, as os_repositories has one.
+  struct Repository {
+    std::string name, uri;
+    std::vector<std::string> suites, components, architectures;
+    std::string signed_by, key;
+  };
+  // Snapshots by name.
+  std::map<std::string, std::vector<Repository>> snapshots;
 };
 
 struct CompileOptions {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -48,9 +49,16 @@ absl::StatusOr<Resources> OpenResources(const Config& config, Clock& clock,
                                      absl::StrCat(config.state_directory, "/secret_key"),
                                      config.secret_readers == "any" ? SecretReaders::kAny
                                                                     : SecretReaders::kNamed));
+  uint32_t snapshot_gib = 0;
+  if (!absl::SimpleAtoi(config.snapshot_gib, &snapshot_gib))
+    return absl::InvalidArgumentError("snapshot_gib is not a whole number of GiB");
+  ASSIGN_OR_RETURN(std::unique_ptr<snapshot::SnapshotStore> snapshots,
+                   snapshot::SnapshotStore::Open(absl::StrCat(config.state_directory, "/snapshots"),
+                                                 uint64_t{snapshot_gib} << 30));
   return Resources{.store = std::move(store),
                    .blobs = std::move(blobs),
                    .secrets = std::move(secrets),
+                   .snapshots = std::move(snapshots),
                    .ca = std::move(ca),
                    .tls = std::move(tls),
                    .join_pin = std::move(join_pin)};

@@ -19,6 +19,7 @@
 #include "controller/session/open_calls.h"
 #include "controller/session/session_registry.h"
 #include "controller/session_log.h"
+#include "controller/snapshot/snapshot_store.h"
 #include "controller/store/store.h"
 
 namespace muster {
@@ -37,6 +38,7 @@ struct Resources {
   std::unique_ptr<Store> store;
   std::unique_ptr<DiskBlobStore> blobs;
   std::unique_ptr<SecretStore> secrets;
+  std::unique_ptr<snapshot::SnapshotStore> snapshots;
   CertificateAuthority ca;
   TlsIdentity tls;
   // The pin of the root that signed our own certificate, as join lines name it.

@@ -14,8 +14,11 @@
 #include "common/checks/catalog.h"
 #include "controller/config.h"
 #include "controller/constants.h"
+#include "controller/http/package_server.h"
 #include "controller/http/packages.h"
+#include "controller/log.h"
 #include "controller/service/front/call_counter.h"
+#include "controller/snapshot/snapshot_server.h"
 #include "controller/wiring/core.h"
 #include "controller/wiring/offer.h"
 #include "controller/wiring/work.h"
@@ -81,6 +84,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(grpc::ServerBuilder& b
 
 Front::Front(const Config& config, Core& core, Work& work)
     : core(core),
+      pool(*core.resources.snapshots, downloads, core.clock, LogWarning),
       metrics(core, work, durations),
       agents(core.registry, core.open_calls, core.enrollment, core.resources.ca.roots().pem,
              *core.resources.blobs,
@@ -106,7 +110,8 @@ Front::Front(const Config& config, Core& core, Work& work)
       rollouts(work.rollouts, work.policies, *core.resources.store, config.cluster,
                core.open_calls),
       explanations(*core.resources.store, core.inventory, *core.resources.secrets,
-                   BundleLoader(*core.resources.blobs), [config] { return OfferOf(config); }),
+                   BundleLoader(*core.resources.blobs),
+                   [config, &core] { return OfferOf(config, *core.resources.snapshots); }),
       people(*core.resources.store, core.resources.ca, core.denylist, core.clock,
              [&core] { core.open_calls.Sweep(); }),
       users(people, core.resources.ca.roots().pem, config.controller_address),
@@ -124,10 +129,29 @@ Front::Front(const Config& config, Core& core, Work& work)
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       notifications(work.notifications),
+      snapshot_changes(
+          *core.resources.snapshots, *core.resources.store, downloads, processes,
+          [&core]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+            ASSIGN_OR_RETURN(InventoryVersion latest, core.inventory.Latest());
+            return std::move(latest.inventory);
+          },
+          core.clock),
+      snapshots(snapshot_changes, *core.resources.snapshots),
       web_sessions(core.denylist, core.clock),
       web_logins(web_sessions, *core.resources.store, core.clock) {}
 
 Front::~Front() = default;
+
+absl::Status Front::ListenForPackages(const Config& config) {
+  pool.Start();
+  ASSIGN_OR_RETURN(packages, StartPackageServer(config.package_listen, config.package_directory,
+                                                [this](const HttpRequest& request) {
+                                                  return snapshot::ServeSnapshot(
+                                                      *core.resources.snapshots, pool,
+                                                      request.path);
+                                                }));
+  return absl::OkStatus();
+}
 
 absl::Status Front::Listen(const Config& config, Work& work) {
   ASSIGN_OR_RETURN(web, StartWebFront(config, core, work, *this));
@@ -142,10 +166,10 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   counters.push_back(std::make_unique<CallCounterFactory>(core.shares, durations, core.clock));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &agents,  &tokens,      &nodes,       &artifacts,     &events,
-           &secrets, &inventories, &runs,        &rollouts,      &explanations,
-           &users,   &authority,   &validations, &hardware,      &stacks,
-           &health,  &drift,       &commands,    &notifications, &web_logins}) {
+           &agents,        &tokens,    &nodes,     &artifacts,    &events, &secrets,
+           &inventories,   &runs,      &rollouts,  &explanations, &users,  &authority,
+           &validations,   &hardware,  &stacks,    &health,       &drift,  &commands,
+           &notifications, &snapshots, &web_logins}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));
@@ -172,6 +196,7 @@ absl::Status Front::Listen(const Config& config, Work& work) {
 void Front::Shutdown(absl::Time deadline) {
   metrics_server.reset();
   web.reset();
+  pool.Stop();
   const auto until = absl::ToChronoTime(deadline);
   if (enrollment_server != nullptr) enrollment_server->Shutdown(until);
   if (server != nullptr) server->Shutdown(until);

@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/sys/http/http_client.h"
+#include "common/sys/process/process.h"
 #include "controller/enrollment/users.h"
 #include "controller/http/http_server.h"
 #include "controller/login/web_sessions.h"
@@ -24,12 +26,15 @@
 #include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
+#include "controller/service/snapshot_service.h"
 #include "controller/service/stack_service.h"
 #include "controller/service/token_service.h"
 #include "controller/service/user_service.h"
 #include "controller/service/validation_service.h"
 #include "controller/service/web_service.h"
 #include "controller/session/agent_session_service.h"
+#include "controller/snapshot/pool_fetcher.h"
+#include "controller/snapshot/snapshots.h"
 #include "controller/wiring/metrics.h"
 #include "controller/wiring/web.h"
 
@@ -50,6 +55,8 @@ struct Front {
   ~Front();
   Front(const Front&) = delete;
 
+  // Opens the port for package managers and joining machines.
+  absl::Status ListenForPackages(const Config& config);
   // Opens the ports for agents and people; the error names the one that could not be had.
   absl::Status Listen(const Config& config, Work& work);
   // Lets calls end until `deadline`, and cancels the rest.
@@ -58,6 +65,9 @@ struct Front {
   Core& core;
   CallDurations durations;
   MetricsPage metrics;
+  sys::CurlHttpClient downloads;
+  sys::RealProcessRunner processes;
+  snapshot::PoolFetcher pool;
   std::unique_ptr<HttpServer> packages;  // started before anything else is
   AgentSessionService agents;
   EnrollmentService enrollments;
@@ -80,6 +90,8 @@ struct Front {
   DriftService drift;
   CommandService commands;
   NotificationService notifications;
+  snapshot::Snapshots snapshot_changes;
+  SnapshotService snapshots;
   WebSessions web_sessions;
   WebService web_logins;
   std::unique_ptr<HttpServer> metrics_server;  // none: "off"

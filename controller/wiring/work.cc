@@ -267,7 +267,7 @@ RunCollaborators Work::ForRuns(const Config& config) {
           [this](const RunMandate& mandate) {
             return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
           },
-      .offer = [config] { return OfferOf(config); },
+      .offer = [this, config] { return OfferOf(config, *core_.resources.snapshots); },
       .approvals = &approvals,
       .drains = drains.get(),
   };

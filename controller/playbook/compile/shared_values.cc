@@ -68,9 +68,25 @@ Value OfferValue(const ControllerOffer& offer) {
   Value packages = Value::object();
   for (const auto& [architecture, package] : offer.agent_packages)
     packages[architecture] = {{"url", package.url}, {"sha256", package.sha256}};
+  Value snapshots = Value::object();
+  for (const auto& [name, repositories] : offer.snapshots) {
+    Value list = Value::array();
+    for (const ControllerOffer::Repository& repository : repositories) {
+      list.push_back({{"name", repository.name},
+                      {"uris", Value::array({repository.uri})},
+                      {"suites", repository.suites},
+                      {"components", repository.components},
+                      {"architectures", repository.architectures},
+                      {"signed_by", repository.signed_by},
+                      {"key", repository.key},
+                      {"allow_expired", true}});
+    }
+    snapshots[name] = std::move(list);
+  }
   return {{"version", offer.version},
           {"address", offer.address},
-          {"agent_packages", std::move(packages)}};
+          {"agent_packages", std::move(packages)},
+          {"snapshots", std::move(snapshots)}};
 }
 
 Value GroupsValue(const Inventory& inventory) {

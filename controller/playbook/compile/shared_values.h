@@ -16,7 +16,7 @@ Value NodeValue(const Node& node);
 // `facts`, where there are any.
 Value NodesValue(const Inventory& inventory, FactsByNode facts);
 
-// {version, agent_packages: architecture → {url, sha256}}
+// {version, address, agent_packages: architecture → {url, sha256}, snapshots: name → repositories}
 Value OfferValue(const ControllerOffer& offer);
 
 Value GroupsValue(const Inventory& inventory);      // name → list of node names

@@ -95,6 +95,12 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.SecretService/SetSecret", Audience::kAdmins, "secret set"},
     {"/muster.v1.SecretService/SetSecretRoles", Audience::kAdmins, "secret roles"},
 
+    {"/muster.v1.SnapshotService/CreateSnapshot", Audience::kAdmins, "snapshot create"},
+    {"/muster.v1.SnapshotService/DiffSnapshots", Audience::kViewers, "snapshot diff"},
+    {"/muster.v1.SnapshotService/GetSnapshot", Audience::kViewers, "snapshot show"},
+    {"/muster.v1.SnapshotService/ListSnapshots", Audience::kViewers, "snapshot list"},
+    {"/muster.v1.SnapshotService/RemoveSnapshot", Audience::kAdmins, "snapshot remove"},
+
     {"/muster.v1.StackService/CheckStacks", Audience::kViewers, "stack check"},
     {"/muster.v1.StackService/DiffStacks", Audience::kViewers, "stack diff"},
     {"/muster.v1.StackService/ReadStacks", Audience::kViewers, "stack show"},

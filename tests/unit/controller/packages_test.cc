@@ -45,7 +45,7 @@ TEST(Packages, ListsAgentsWithTheirDigests) {
 TEST(PackageServer, NeedsAnAddress) {
   for (const std::string listen :
        {"", "7480", "localhost:7480", "0.0.0.0:x", "0.0.0.0:65536", "[::1:7480"}) {
-    EXPECT_THAT(StartPackageServer(listen, "/"),
+    EXPECT_THAT(StartPackageServer(listen, "/", nullptr),
                 StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << listen;
   }

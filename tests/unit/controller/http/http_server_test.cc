@@ -11,6 +11,7 @@
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
 #include "controller/http/http_stream.h"
+#include "controller/http/later_reply.h"
 #include "tests/fixtures/https_client.h"
 #include "tests/fixtures/status_matchers.h"
 
@@ -179,6 +180,38 @@ TEST_F(HttpServerTest, AServerEndsWhileStreamsSleep) {
     client->ReadUntil("data: x");
   }
   server_.reset();  // libmicrohttpd would end the process if one of them still slept
+}
+
+TEST_F(HttpServerTest, AReplyMayComeLater) {
+  std::vector<std::shared_ptr<LaterReply>> awaited = {std::make_shared<LaterReply>(),
+                                                      std::make_shared<LaterReply>()};
+  std::atomic<size_t> asked = 0;
+  Start([&](const HttpRequest& request) {
+    if (request.path == "/now") return HttpReply{.status = 200, .body = "at once"};
+    HttpReply reply;
+    reply.later = awaited[asked++];
+    return reply;
+  });
+  const std::string end = " HTTP/1.1\r\nHost: h\r\n\r\n";
+  HttpsClient one(server_->port()), other(server_->port());
+  one.Send("GET /one" + end);
+  while (asked < 1) absl::SleepFor(absl::Milliseconds(1));
+  other.Send("GET /other" + end);
+  while (asked < 2) absl::SleepFor(absl::Milliseconds(1));
+  // The server's only thread is free.
+  HttpsClient third(server_->port());
+  third.Send("GET /now" + end);
+  EXPECT_THAT(third.ReadUntil("at once"), HasSubstr("at once"));
+  awaited[1]->Finish({.status = 502, .body = "no such thing"});
+  awaited[1]->Finish({.status = 200, .body = "too late"});
+  EXPECT_THAT(other.ReadUntil("no such thing"),
+              AllOf(StartsWith("HTTP/1.1 502"), HasSubstr("no such thing")));
+  // The connection takes another request.
+  other.Send("GET /now" + end);
+  EXPECT_THAT(other.ReadUntil("at once"), HasSubstr("at once"));
+  server_.reset();  // ends the one that is still awaited
+  EXPECT_THAT(one.ReadAll(), ::testing::AnyOf(StartsWith("HTTP/1.1 503"), ""));
+  awaited[0]->Finish({.status = 200, .body = "outlives its server"});
 }
 
 TEST_F(HttpServerTest, WhoTakesNothingIsCut) {
