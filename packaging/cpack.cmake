@@ -41,7 +41,7 @@ muster_deb(controller
 Keeps the cluster's inventory, certificates, playbook runs and audit log, and
 tells the agents of the nodes what to do. Carries the agent's package for the
 nodes that join."
-  DEPENDS "systemd"
+  DEPENDS "systemd, gpgv"
   RECOMMENDS "muster-cli, ca-certificates"
   SCRIPTS postinst prerm postrm)
 

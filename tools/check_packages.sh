@@ -35,6 +35,7 @@ agent      Depends    libcurl4
 agent      Depends    libarchive13
 agent      Depends    libblkid1
 controller Depends    systemd
+controller Depends    gpgv
 controller Depends    libc6
 controller Depends    libcurl4
 controller Recommends ca-certificates

@@ -19,7 +19,7 @@ enrollment_address: $1:$3
 
 # Where musterd listens. The main port accepts only callers with a certificate of this cluster; the
 # enrollment port offers only joining; the package port serves the agent's package, whose
-# digest travels in the join line.
+# digest travels in the join line, and snapshots.
 listen: 0.0.0.0:$2
 enrollment_listen: 0.0.0.0:$3
 package_listen: 0.0.0.0:7480
@@ -40,6 +40,10 @@ state_directory: /var/lib/muster-controller
 
 # Agent packages (*.deb) that joining machines install.
 package_directory: /usr/share/muster/packages
+
+# The most GiB that snapshots of repositories, with the packages that nodes have asked for, take in
+# state_directory.
+snapshot_gib: 200
 
 # "on": a node takes jobs only after it has passed a validation with its present GPUs, driver and
 # kernel; other nodes are drained, with "muster:" in the reason. Drains by others are left alone.

@@ -123,6 +123,90 @@ updates off
 expect_applied 2 "the installer's sources"
 expect_equal "$before" "$(sources)" "the sources"
 
+step "snapshots: what upstream had, one after the other; what a node has asked for stays"
+inventory=$(lab_folder)/inventory
+mkdir -p "$inventory/group_vars" "$scratch/upstream/pool"
+{
+  printf '%s\n' 'snapshots:' '  own:' '    uris: http://127.0.0.1:8998' '    suites: stable' \
+    '    components: main' "    architectures: $(dpkg --print-architecture)" '    key: |'
+  sed 's/^/      /' "$scratch/b.asc"
+} >"$inventory/snapshots.yaml"
+upload() {
+  tar c -C "$scratch/upstream" . |
+    lab exec login1 sh -c 'rm -rf /srv/repo; mkdir /srv/repo; tar x --no-same-owner -C /srv/repo'
+}
+publish() {  # VERSION: the one of part that upstream's index has from now on
+  local dists=$scratch/upstream/dists/stable index file
+  index=main/binary-$(dpkg --print-architecture)/Packages
+  rm -rf "$dists"
+  mkdir -p "$dists/${index%/*}"
+  cp "$scratch/repo/part_$1_all.deb" "$scratch/upstream/pool"
+  (cd "$scratch/upstream" && dpkg-scanpackages --multiversion pool 2>/dev/null) |
+    awk -v RS= -v ORS='\n\n' -v version="$1" '$0 ~ "\nVersion: " version "\n"' >"$dists/$index"
+  xz -k "$dists/$index"
+  {
+    printf 'Suite: stable\nCodename: stable\nComponents: main\nArchitectures: %s\nDate: %s\n' \
+      "$(dpkg --print-architecture)" "$(date -Ru)"
+    # It has passed when the nodes read it.
+    printf 'Valid-Until: %s\nSHA256:\n' "$(date -Ru -d '+20 seconds')"
+    for file in "$index" "$index.xz"; do
+      printf ' %s %s %s\n' "$(sha256sum <"$dists/$file" | cut -d' ' -f1)" "$(stat -c %s "$dists/$file")" "$file"
+    done
+  } >"$dists/Release"
+  gpg --homedir "$scratch/gpg" --batch --quiet --local-user b@example --clearsign \
+    --output "$dists/InRelease" "$dists/Release"
+  upload
+}
+choose() {  # SNAPSHOT: for all nodes, by the inventory
+  echo "os_snapshot: \"$1\"" >"$inventory/group_vars/all.yaml"
+  muster inventory apply "$inventory" >/dev/null
+}
+take() {  # OS_UPDATES
+  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e 'base_packages=["part"]' -e check_packages=[] \
+    -e os_updates="$1"
+}
+part_version() { node dpkg-query -W -f '${Version}' part; }
+lab exec login1 sh -c 'cat >/run/server.pl' <"$source/moody_server.pl"
+lab exec login1 systemd-run --quiet --unit=upstream perl /run/server.pl calm
+wait_for 10 "upstream" lab exec login1 perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new("127.0.0.1:8998")'
+choose ""
+publish 1.0-1
+muster snapshot create A
+publish 1.1-1
+muster snapshot create B
+expect_contains "$(muster snapshot diff A B)" "~ 1.0-1 -> 1.1-1: part" "the difference"
+sleep 20  # until the lists have expired
+node apt-get purge -qq -y part
+choose A
+take all
+expect_applied 2 "snapshot A"
+expect_equal "1.0-1" "$(part_version)" "the version of snapshot A"
+expect_contains "$(sources)" "debian.sources.disabled local.sources os-own.sources" "the sources"
+rm "$scratch/upstream/pool/part_1.0-1_all.deb"  # upstream has only the new one now
+upload
+node apt-get purge -qq -y part
+node apt-get clean
+take all
+expect_applied 2 "snapshot A without its upstream"
+expect_equal "1.0-1" "$(part_version)" "the version that the controller has kept"
+choose B
+take all
+expect_applied 2 "snapshot B"
+expect_equal "1.1-1" "$(part_version)" "the version of snapshot B"
+take all
+expect_applied 0 "snapshot B again"
+refused=$(muster snapshot remove B 2>&1) && fail "a snapshot in use was removed"
+expect_contains "$refused" "group_vars/all.yaml:1" "who uses it"
+choose C
+take all
+expect_contains "$APPLY_OUTPUT" "os_snapshot is 'C', which the controller does not have" "an unknown snapshot"
+choose ""
+take off
+expect_applied 2 "the installer's sources instead of a snapshot"
+expect_equal "$before" "$(sources)" "the sources"
+muster snapshot remove A
+lab exec login1 systemctl stop upstream.service
+
 step "a package that lies about its content"
 sed -i '/^Package: forged/,/^$/s/^SHA256: ..../SHA256: 0000/' "$scratch/repo/Packages"
 "$scratch/sign" b

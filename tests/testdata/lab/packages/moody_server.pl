@@ -1,4 +1,5 @@
-# Serves /srv/repo on 127.0.0.1:8998, but answers the first request for InRelease with an error.
+# Serves /srv/repo on 127.0.0.1:8998, but answers the first request for InRelease with an error. With
+# an argument it is in a good mood from the beginning.
 # In Perl, as each node has that.
 use strict;
 use warnings;
@@ -7,7 +8,7 @@ use IO::Socket::INET;
 $SIG{PIPE} = 'IGNORE';
 my $server = IO::Socket::INET->new(
     LocalAddr => '127.0.0.1', LocalPort => 8998, Listen => 8, ReuseAddr => 1) or die "8998: $!";
-my $had_its_moment = 0;
+my $had_its_moment = @ARGV;
 while (my $client = $server->accept) {
     my ($path) = (<$client> // '') =~ m{^GET (/[\w./-]*) };
     while (defined(my $line = <$client>)) { last if $line =~ /^\r?\n$/ }

@@ -56,7 +56,13 @@ TEST(InventoryDocumentationTest, TheExampleIsAnInventory) {
                           "health",
                           "conditions",
                           "breaker",
-                          "retest"}) {
+                          "retest",
+                          "snapshots",
+                          "uris",
+                          "suites",
+                          "components",
+                          "architectures",
+                          "signed_by"}) {
     EXPECT_THAT(example, ::testing::ContainsRegex(absl::StrCat("(^|[^a-z_])", key, ":"))) << key;
     EXPECT_THAT(page.substr(page.find("```", begin + 3)), ::testing::HasSubstr(key)) << key;
   }
