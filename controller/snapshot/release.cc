@@ -1,11 +1,13 @@
 #include "controller/snapshot/release.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "common/base/status.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/snapshot/control_file.h"
@@ -16,6 +18,7 @@ namespace {
 // Debian has a few thousand.
 constexpr size_t kMaxFiles = 100'000;
 constexpr absl::string_view kForms[] = {".xz", ".gz", ""};
+constexpr absl::string_view kOtherForms[] = {".xz", ".bz2", ".gz", ""};
 
 absl::StatusOr<std::optional<absl::Time>> ReadTime(const Paragraph& release,
                                                    absl::string_view field) {
@@ -33,6 +36,10 @@ absl::StatusOr<std::optional<absl::Time>> ReadTime(const Paragraph& release,
 }
 
 }  // namespace
+
+bool IsPackageIndex(absl::string_view path) {
+  return absl::StartsWith(path.substr(path.rfind('/') + 1), "Packages");
+}
 
 absl::StatusOr<Release> ParseRelease(absl::string_view text) {
   ASSIGN_OR_RETURN(const Paragraph fields, ControlReader(text).Next());
@@ -70,8 +77,8 @@ absl::StatusOr<std::vector<IndexFile>> ChooseIndexes(
     const std::vector<std::string>& architectures) {
   std::vector<IndexFile> chosen;
   // Returns whether the suite has it.
-  const auto choose = [&](absl::string_view base) {
-    for (const absl::string_view form : kForms) {
+  const auto choose = [&](absl::string_view base, absl::Span<const absl::string_view> forms) {
+    for (const absl::string_view form : forms) {
       const auto found = release.files.find(absl::StrCat(base, form));
       if (found == release.files.end()) continue;
       chosen.push_back(found->second);
@@ -82,12 +89,25 @@ absl::StatusOr<std::vector<IndexFile>> ChooseIndexes(
   for (const std::string& component : components) {
     for (const std::string& architecture : architectures) {
       const std::string base = absl::StrCat(component, "/binary-", architecture, "/Packages");
-      if (!choose(base))
+      if (!choose(base, kForms))
         return absl::NotFoundError(absl::StrCat(
             "it has no index ", base, "; check the components and architectures in 'snapshots'"));
     }
-    if (release.all_is_apart) choose(absl::StrCat(component, "/binary-all/Packages"));
+    if (release.all_is_apart) choose(absl::StrCat(component, "/binary-all/Packages"), kForms);
   }
+  std::set<std::string> others;  // without the ends of their forms
+  for (const std::string& component : components) {
+    std::vector<std::string> prefixes = {absl::StrCat(component, "/i18n/Translation-")};
+    for (const std::string& architecture : architectures)
+      prefixes.push_back(absl::StrCat(component, "/cnf/Commands-", architecture));
+    for (const std::string& prefix : prefixes) {
+      for (auto file = release.files.lower_bound(prefix);
+           file != release.files.end() && absl::StartsWith(file->first, prefix); ++file) {
+        others.insert(file->first.substr(0, file->first.find('.', prefix.size())));
+      }
+    }
+  }
+  for (const std::string& base : others) choose(base, kOtherForms);
   return chosen;
 }
 

@@ -20,6 +20,9 @@ struct IndexFile {
   uint64_t size = 0;
 };
 
+// Whether it is an index of packages, in whatever form.
+bool IsPackageIndex(absl::string_view path);
+
 struct Release {
   std::optional<absl::Time> date;
   std::optional<absl::Time> valid_until;
@@ -32,8 +35,10 @@ struct Release {
 // InvalidArgument: not a Release file, without SHA256, or a line of it is wrong.
 absl::StatusOr<Release> ParseRelease(absl::string_view text);
 
-// The indexes of packages that apt reads for these components and architectures: of each the
-// smallest form that we can read (.xz, .gz, plain). NotFound names the one that is missing.
+// The indexes that apt reads for these components and architectures, in one form each. Those of
+// packages come first, by component; of each the smallest form that we can read (.xz, .gz, plain).
+// Then what apt asks for besides, and does not do without where the suite lists it: translations of
+// descriptions, and the names of commands. NotFound names the index of packages that is missing.
 absl::StatusOr<std::vector<IndexFile>> ChooseIndexes(const Release& release,
                                                      const std::vector<std::string>& components,
                                                      const std::vector<std::string>& architectures);

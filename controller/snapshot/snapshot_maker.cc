@@ -92,11 +92,16 @@ absl::StatusOr<v1::SnapshotSuite> SnapshotMaker::MakeSuite(const v1::SnapshotRep
                     {repository.architectures().begin(), repository.architectures().end()});
   RETURN_IF_ERROR(Annotate(chosen.status(), "InRelease"));
   for (const IndexFile& file : *chosen) {
-    v1::SnapshotFile& index = *made.add_indexes();
+    v1::SnapshotFile index;
     index.set_path(file.path);
     index.set_sha256(file.sha256);
     index.set_size_bytes(file.size);
-    RETURN_IF_ERROR(Annotate(KeepIndex(repository, suite, release->has_by_hash, index), file.path));
+    const absl::Status kept = KeepIndex(repository, suite, release->has_by_hash, index);
+    // Some suites list forms of translations that their mirrors do not have.
+    if (!IsPackageIndex(file.path) && absl::IsNotFound(kept)) continue;
+    RETURN_IF_ERROR(Annotate(kept, file.path));
+    *made.add_indexes() = std::move(index);
+    if (!IsPackageIndex(file.path)) continue;
     ASSIGN_OR_RETURN(std::string content, store_.ReadAll(file.sha256, kMaxIndex));
     if (!absl::EndsWith(file.path, "/Packages")) {
       absl::StatusOr<std::string> unpacked = sys::Decompress(content, kMaxUnpacked);

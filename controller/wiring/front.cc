@@ -84,8 +84,8 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(grpc::ServerBuilder& b
 
 Front::Front(const Config& config, Core& core, Work& work)
     : core(core),
-      pool(*core.resources.snapshots, downloads, core.clock, LogWarning),
       metrics(core, work, durations),
+      pool(*core.resources.snapshots, downloads, core.clock, LogWarning),
       agents(core.registry, core.open_calls, core.enrollment, core.resources.ca.roots().pem,
              *core.resources.blobs,
              [&work](absl::string_view node_uuid, absl::string_view sha256) {

@@ -100,9 +100,14 @@ class SnapshotFlowTest : public ControllerFixture {
       server_.Serve("/debian/" + PathOf(name, version), content);
     }
     server_.Serve(absl::StrCat("/debian/dists/stable/", kIndex), index);
+    // The mirror lacks one of the translations that it lists.
+    const std::string words = "Description-en: words\n";
+    server_.Serve("/debian/dists/stable/main/i18n/Translation-en", words);
     std::ofstream(folder_ / "Release")
         << "Suite: stable\nDate: Sat, 07 Nov 2026 09:46:22 UTC\n"
-        << more << "SHA256:\n " << Sha256Hex(index) << " " << index.size() << " " << kIndex << "\n";
+        << more << "SHA256:\n " << Sha256Hex(index) << " " << index.size() << " " << kIndex << "\n "
+        << Sha256Hex(words) << " " << words.size() << " main/i18n/Translation-en\n "
+        << Sha256Hex("missing") << " 7 main/i18n/Translation-de\n";
     Gpg({"--local-user", key + "@example.org", "--clearsign", "--output", folder_ / "InRelease",
          folder_ / "Release"});
     std::ifstream in(folder_ / "InRelease");
@@ -158,7 +163,8 @@ TEST_F(SnapshotFlowTest, ASnapshotStaysAsUpstreamWas) {
   EXPECT_EQ(a->repositories(0).packages(), 3u);
   ASSERT_THAT(a->repositories(0).suites(), SizeIs(1));
   EXPECT_EQ(a->repositories(0).suites(0).dated_at().seconds(), 1794044782);
-  ASSERT_THAT(a->repositories(0).suites(0).indexes(), SizeIs(1));
+  ASSERT_THAT(a->repositories(0).suites(0).indexes(), SizeIs(2));
+  EXPECT_OK(Download("/snapshot/a/debian/dists/stable/main/i18n/Translation-en"));
   const std::string index = a->repositories(0).suites(0).indexes(0).sha256();
   const std::string in_release = Download("/snapshot/a/debian/dists/stable/InRelease").value();
 

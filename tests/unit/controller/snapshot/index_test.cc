@@ -83,6 +83,26 @@ TEST(Release, WhatCannotBeIsRefused) {
   }
 }
 
+TEST(Release, WhatAptInsistsOnIsChosen) {
+  const std::string main = "main/binary-amd64/Packages";
+  std::string files = Entry(main);
+  for (const std::string path :
+       {"main/i18n/Translation-de.bz2", "main/i18n/Translation-en", "main/i18n/Translation-en.bz2",
+        "main/i18n/Translation-pt_BR.gz", "main/i18n/Index", "main/cnf/Commands-amd64.xz",
+        "main/cnf/Commands-arm64.xz", "main/dep11/Components-amd64.yml.xz", "main/Contents-amd64",
+        "contrib/i18n/Translation-en.xz", "main/i18n/Translation-en.zst"})
+    files += Entry(path);
+  const Release release = ParseRelease("SHA256:\n" + files).value();
+  EXPECT_THAT(*ChooseIndexes(release, {"main"}, {"amd64"}),
+              ElementsAre(Field(&IndexFile::path, main),
+                          Field(&IndexFile::path, "main/cnf/Commands-amd64.xz"),
+                          Field(&IndexFile::path, "main/i18n/Translation-de.bz2"),
+                          Field(&IndexFile::path, "main/i18n/Translation-en.bz2"),
+                          Field(&IndexFile::path, "main/i18n/Translation-pt_BR.gz")));
+  EXPECT_TRUE(IsPackageIndex(main + ".xz"));
+  EXPECT_FALSE(IsPackageIndex("main/i18n/Translation-en"));
+}
+
 TEST(Release, TheSmallestFormOfEachIndexIsChosen) {
   const std::string files = absl::StrCat(
       Entry("main/binary-amd64/Packages"), Entry("main/binary-amd64/Packages.gz"),
@@ -94,9 +114,9 @@ TEST(Release, TheSmallestFormOfEachIndexIsChosen) {
   EXPECT_THAT(*ChooseIndexes(release, {"main", "contrib"}, {"amd64"}),
               ElementsAre(Field(&IndexFile::path, "main/binary-amd64/Packages.xz"),
                           Field(&IndexFile::path, "main/binary-all/Packages.xz"),
-                          Field(&IndexFile::path, "contrib/binary-amd64/Packages.gz")));
+                          Field(&IndexFile::path, "contrib/binary-amd64/Packages.gz"),
+                          Field(&IndexFile::path, "main/i18n/Translation-en.xz")));
   release.all_is_apart = false;
-  EXPECT_THAT(*ChooseIndexes(release, {"main"}, {"amd64"}), SizeIs(1));
   EXPECT_THAT(ChooseIndexes(release, {"main"}, {"arm64"}),
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
