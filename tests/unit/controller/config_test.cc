@@ -80,6 +80,8 @@ TEST(Config, ErrorsNameThePlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseConfig("controller.yaml", "cluster: alpha\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "snapshot_gib: 1.5\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(LoadConfig("/nonexistent/controller.yaml"),
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
