@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
+#include "common/base/status.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
 #include "muster/v1/event.grpc.pb.h"
@@ -240,7 +241,7 @@ TEST_F(SnapshotFlowTest, NothingIsServedThatTheIndexesDoNotName) {
   ASSERT_OK(Create("a"));
   server_.Serve("/debian/pool/other.deb", "x");
   for (const std::string path :
-       {"pool/other.deb", "pool/", "pool/../pool/tool_1.0_amd64.deb", "dists/stable/Release",
+       {"pool/other.deb", "pool/", "pool/..%2fpool/tool_1.0_amd64.deb", "dists/stable/Release",
         "dists/stable/main/binary-arm64/Packages", "%2e%2e/%2e%2e/muster.db", ""}) {
     EXPECT_THAT(Download("/snapshot/a/debian/" + path),
                 StatusIs(absl::StatusCode::kNotFound, ::testing::_))
