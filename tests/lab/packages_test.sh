@@ -135,12 +135,15 @@ upload() {
   tar c -C "$scratch/upstream" . |
     lab exec login1 sh -c 'rm -rf /srv/repo; mkdir /srv/repo; tar x --no-same-owner -C /srv/repo'
 }
-publish() {  # VERSION: the one of part that upstream's index has from now on
+publish() {  # VERSION: the one of pair that upstream's index has from now on
   local dists=$scratch/upstream/dists/stable index file
   index=main/binary-$(dpkg --print-architecture)/Packages
   rm -rf "$dists"
   mkdir -p "$dists/${index%/*}"
-  cp "$scratch/repo/part_$1_all.deb" "$scratch/upstream/pool"
+  mkdir -p "$scratch/pair/DEBIAN"
+  printf 'Package: pair\nVersion: %s\nArchitecture: all\nMaintainer: Nobody <nobody@example>\nDescription: test\n' \
+    "$1" >"$scratch/pair/DEBIAN/control"
+  dpkg-deb --root-owner-group -Zgzip -b "$scratch/pair" "$scratch/upstream/pool/pair_$1_all.deb" >/dev/null
   (cd "$scratch/upstream" && dpkg-scanpackages --multiversion pool 2>/dev/null) |
     awk -v RS= -v ORS='\n\n' -v version="$1" '$0 ~ "\nVersion: " version "\n"' >"$dists/$index"
   xz -k "$dists/$index"
@@ -162,10 +165,10 @@ choose() {  # SNAPSHOT: for all nodes, by the inventory
   muster inventory apply "$inventory" >/dev/null
 }
 take() {  # OS_UPDATES
-  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e 'base_packages=["part"]' -e check_packages=[] \
+  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e 'base_packages=["pair"]' -e check_packages=[] \
     -e os_updates="$1"
 }
-part_version() { node dpkg-query -W -f '${Version}' part; }
+pair_version() { node dpkg-query -W -f '${Version}' pair; }
 lab exec login1 sh -c 'cat >/run/server.pl' <"$source/moody_server.pl"
 lab exec login1 systemd-run --quiet --unit=upstream perl /run/server.pl calm
 wait_for 10 "upstream" lab exec login1 perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new("127.0.0.1:8998")'
@@ -174,25 +177,24 @@ publish 1.0-1
 muster snapshot create A
 publish 1.1-1
 muster snapshot create B
-expect_contains "$(muster snapshot diff A B)" "~ 1.0-1 -> 1.1-1: part" "the difference"
+expect_contains "$(muster snapshot diff A B)" "~ 1.0-1 -> 1.1-1: pair" "the difference"
 sleep 20  # until the lists have expired
-node apt-get purge -qq -y part
 choose A
 take all
 expect_applied 2 "snapshot A"
-expect_equal "1.0-1" "$(part_version)" "the version of snapshot A"
+expect_equal "1.0-1" "$(pair_version)" "the version of snapshot A"
 expect_contains "$(sources)" "debian.sources.disabled local.sources os-own.sources" "the sources"
-rm "$scratch/upstream/pool/part_1.0-1_all.deb"  # upstream has only the new one now
+rm "$scratch/upstream/pool/pair_1.0-1_all.deb"  # upstream has only the new one now
 upload
-node apt-get purge -qq -y part
+node apt-get purge -qq -y pair
 node apt-get clean
 take all
 expect_applied 2 "snapshot A without its upstream"
-expect_equal "1.0-1" "$(part_version)" "the version that the controller has kept"
+expect_equal "1.0-1" "$(pair_version)" "the version that the controller has kept"
 choose B
 take all
 expect_applied 2 "snapshot B"
-expect_equal "1.1-1" "$(part_version)" "the version of snapshot B"
+expect_equal "1.1-1" "$(pair_version)" "the version of snapshot B"
 take all
 expect_applied 0 "snapshot B again"
 refused=$(muster snapshot remove B 2>&1) && fail "a snapshot in use was removed"
