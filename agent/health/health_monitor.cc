@@ -150,7 +150,9 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
   const double lost = trends_.Add("kmsg/lost", static_cast<double>(log.lost), now).in_hour;
   looks_without_round_ = log.rounds == log_rounds_ ? looks_without_round_ + 1 : 0;
   log_rounds_ = log.rounds;
-  const bool has_log = !options_.is_container || !absl::IsNotFound(log.status);
+  // Before its first round the reader has not seen whether there is a log.
+  const bool is_told = log.rounds > 0 || looks_without_round_ >= kLogPatience;
+  const bool has_log = is_told && (!options_.is_container || !absl::IsNotFound(log.status));
   if (!has_log) {
     // Nothing is watched, as the report says.
   } else if (!log.status.ok()) {
@@ -172,7 +174,7 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
   for (const WatchedCondition& own : OwnConditions()) watched_.insert(own.name);
   if (!has_log) watched_.erase("kmsg_reader");
   for (const std::string& name : LogConditions()) {
-    if (log.status.ok()) {
+    if (is_told && log.status.ok()) {
       watched_.insert(name);
     } else {
       watched_.erase(name);
