@@ -116,8 +116,9 @@ absl::Status PoolFetcher::Fetch(const Package& package,
   const IncomingFile incoming(store_.NewIncoming());
   RETURN_IF_ERROR(snapshot::Fetch(http_, uris, package.path, incoming.path(), package.size,
                                   [this] { return IsStopping(); }));
-  return Annotate(store_.Keep(incoming.path(), package.sha256, package.size),
-                  "upstream's file is not the one that the signed index names");
+  const absl::Status kept = store_.Keep(incoming.path(), package.sha256, package.size);
+  if (!absl::IsDataLoss(kept)) return kept;
+  return Annotate(kept, "upstream's file is not the one that the signed index names");
 }
 
 }  // namespace muster::controller::snapshot
