@@ -211,7 +211,8 @@ TEST_F(HealthMonitorTest, AContainerIsNotBlamedForHavingNoLog) {
     SCOPED_TRACE(is_container);
     is_container_ = is_container;
     Start();
-    for (int i = 0; i < (is_container ? 20 : 100) && !Watches("kmsg_reader"); ++i) {
+    const absl::Time limit = absl::Now() + (is_container ? absl::Seconds(1) : absl::Seconds(20));
+    while (absl::Now() < limit && !Watches("kmsg_reader")) {
       monitor_->OnConnected();  // it reports, whether something is new or not
       AwaitNext();
       EXPECT_FALSE(Watches("oom_kill"));
