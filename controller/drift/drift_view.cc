@@ -35,6 +35,7 @@ v1::CreateRunRequest CheckOf(v1::CreateRunRequest request) {
   request.set_want_diff(true);
   request.set_skip_validation(true);
   request.set_leave_out_busy(true);
+  request.set_keep_changes_only(true);
   return request;
 }
 

@@ -96,6 +96,11 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
     ASSIGN_OR_RETURN(const uint64_t last, txn.step_results().LastSequence(run_id));
     result.sequence = last + 1;
   }
+  const bool is_unchanged =
+      step.status() == v1::STEP_STATUS_OK || step.status() == v1::STEP_STATUS_SKIPPED;
+  if (is_unchanged && part.run != nullptr && part.run->request.keep_changes_only() &&
+      part.run->request.check_only())
+    return absl::OkStatus();
   return txn.step_results().Put(result);
 }
 

@@ -53,6 +53,7 @@ class CallCounter final : public Interceptor {
         methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       const auto code = static_cast<absl::StatusCode>(methods->GetSendStatus().error_code());
       durations_.Add(info_->method(), clock_.Now() - began_at_, absl::StatusCodeToString(code));
+      shares_.Answer(person_, kind_);
     }
     methods->Proceed();
   }

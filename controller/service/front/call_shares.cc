@@ -80,6 +80,8 @@ CallShares::Share& CallShares::ShareOf(absl::string_view person, CallKind kind) 
   Share& share = shares_[person][static_cast<size_t>(kind)];
   const absl::Time oldest = clock_.Now() - kBeginWithin;
   while (!share.admitted.empty() && share.admitted.front() < oldest) share.admitted.pop_front();
+  const absl::Time slow = clock_.Now() - kAnswersWithin;
+  while (!share.answering.empty() && share.answering.front() < slow) share.answering.pop_front();
   return share;
 }
 
@@ -95,7 +97,8 @@ absl::Status CallShares::Admit(absl::string_view person, CallKind kind) {
   absl::MutexLock lock(&mutex_);
   Share& share = ShareOf(person, kind);
   const ShareRow& row = RowOf(kind);
-  if (share.begun + share.admitted.size() < row.most) {
+  const size_t leaving = std::min(share.answering.size(), row.most);
+  if (share.begun + share.admitted.size() < row.most + leaving) {
     share.admitted.push_back(clock_.Now());
     return absl::OkStatus();
   }
@@ -111,9 +114,16 @@ void CallShares::Begin(absl::string_view person, CallKind kind) {
   ++share.begun;
 }
 
+void CallShares::Answer(absl::string_view person, CallKind kind) {
+  absl::MutexLock lock(&mutex_);
+  ShareOf(person, kind).answering.push_back(clock_.Now());
+}
+
 void CallShares::End(absl::string_view person, CallKind kind) {
   absl::MutexLock lock(&mutex_);
-  --ShareOf(person, kind).begun;
+  Share& share = ShareOf(person, kind);
+  --share.begun;
+  if (!share.answering.empty()) share.answering.pop_front();
   Forget(person);
 }
 

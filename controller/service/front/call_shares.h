@@ -31,11 +31,14 @@ size_t MostAtOnce(CallKind kind);
 // nodes: their sessions have their own limits and must never wait for people.
 //
 // A call is admitted at the gate, begins when a thread or a reactor picks it up, and ends with it.
-// A call that is given up in between never begins: it counts until kBeginWithin has passed.
+// A call that is given up in between never begins: it counts until kBeginWithin has passed. Who has
+// read an answer may ask again before the call has ended here, so a call that answers leaves its
+// place to another one for kAnswersWithin; at most as many as a person may have at once.
 // Thread-safe.
 class CallShares {
  public:
   static constexpr absl::Duration kBeginWithin = absl::Minutes(1);
+  static constexpr absl::Duration kAnswersWithin = absl::Seconds(5);
 
   // `clock` must outlive the object.
   explicit CallShares(Clock& clock) : clock_(clock) {}
@@ -43,6 +46,8 @@ class CallShares {
   // ResourceExhausted, naming the limit and the remedy: the person has as many already.
   absl::Status Admit(absl::string_view person, CallKind kind);
   void Begin(absl::string_view person, CallKind kind);
+  // The call's answer is on its way. REQUIRES: it has begun.
+  void Answer(absl::string_view person, CallKind kind);
   // REQUIRES: it has begun.
   void End(absl::string_view person, CallKind kind);
 
@@ -53,6 +58,7 @@ class CallShares {
   struct Share {
     std::deque<absl::Time> admitted;  // but not begun
     size_t begun = 0;
+    std::deque<absl::Time> answering;  // of those that have begun
   };
   static constexpr size_t kKinds = 4;
   using Shares = std::array<Share, kKinds>;

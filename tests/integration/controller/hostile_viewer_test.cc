@@ -198,7 +198,11 @@ TEST_F(HostileViewerTest, RefreshesOfFactsAreBoundedForOnePerson) {
   v1::ControllerMessage asked;
   const auto begin = [&](const std::shared_ptr<grpc::Channel>& channel) {
     waiting.Make([channel, name] { return Refresh(channel, name); });
-    return silent->stream->Read(&asked) && asked.has_gather_facts();
+    // The controller may want its health, too.
+    while (silent->stream->Read(&asked)) {
+      if (asked.has_gather_facts()) return true;
+    }
+    return false;
   };
   for (size_t i = 0; i < FactsKeeper::kMaxRefreshesOfPerson; ++i) ASSERT_TRUE(begin(eve));
   const grpc::Status refused = Refresh(eve, name);

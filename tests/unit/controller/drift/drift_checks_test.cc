@@ -212,7 +212,7 @@ TEST_F(DriftTest, WhatWasAppliedIsCheckedAsItWasApplied) {
   EXPECT_EQ(check.extra_vars().at("stack"), "1");
   EXPECT_EQ(check.plan_sha256(), "");
   EXPECT_TRUE(check.check_only() && check.want_diff() && check.leave_out_busy() &&
-              check.skip_validation());
+              check.skip_validation() && check.keep_changes_only());
   checks_->Step();
   Boot();
   checks_->Step();

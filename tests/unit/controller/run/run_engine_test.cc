@@ -211,6 +211,34 @@ TEST_F(RunEngineTest, CheckLeavesNodesAsTheyAre) {
   EXPECT_EQ(NodeOf("a").last_run_id, "");
 }
 
+TEST_F(RunEngineTest, UnchangedStepsOfACheckThatComesAgainAreCountedAndNotKept) {
+  for (const char* name : {"a", "b"}) Connect(name);
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("one.yaml");
+  request.set_keep_changes_only(true);
+  for (const bool check_only : {true, false}) {
+    SCOPED_TRACE(check_only);
+    request.set_check_only(check_only);
+    const std::string node = check_only ? "a" : "b";
+    request.set_limit(node);
+    const auto run = engine_->Create(request, {"admin:bob", ""});
+    ASSERT_OK(run.status());
+    AnswerFacts(run->run_id(), 0);
+    const std::string plan = run->run_id() + "/0";
+    ReportStep(node, plan, v1::STEP_STATUS_OK, "role/first");
+    ReportStep(node, plan, v1::STEP_STATUS_CHANGED, "role/second");
+    ReportOutcome(node, plan, true);
+    EXPECT_EQ(StateOf(run->run_id(), node), "done ok=1 changed=1 failed=0");
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto kept, txn.step_results().List(run->run_id(), node));
+      EXPECT_EQ(kept.size(), check_only ? 1u : 2u);
+      EXPECT_EQ(kept.back().step_id, "role/second");
+      return absl::OkStatus();
+    }));
+  }
+}
+
 TEST_F(RunEngineTest, DuplicateReportsCountOnceAndAreAcknowledged) {
   Connect("a");
   Connect("b");

@@ -73,6 +73,34 @@ TEST_F(CallSharesTest, CallsThatNeverBeginCountForAMinuteOnly) {
   EXPECT_OK(shares_.Admit("eve", CallKind::kHeavy));
 }
 
+// Who has read an answer asks again before the call has ended here.
+TEST_F(CallSharesTest, ACallThatAnswersLeavesItsPlaceToOneOther) {
+  Fill("ann", CallKind::kHeavy);
+  shares_.Answer("ann", CallKind::kHeavy);
+  EXPECT_OK(shares_.Admit("ann", CallKind::kHeavy));
+  EXPECT_THAT(shares_.Admit("ann", CallKind::kHeavy), StatusIs(kExhausted, Said()));
+  shares_.End("ann", CallKind::kHeavy);
+  EXPECT_THAT(shares_.Admit("ann", CallKind::kHeavy), StatusIs(kExhausted, Said()))
+      << "its place is taken";
+}
+
+TEST_F(CallSharesTest, AnswersThatNobodyReadsCount) {
+  const size_t most = MostAtOnce(CallKind::kHeavy);
+  size_t admitted = 0;
+  for (size_t i = 0; i < 10 * most; ++i) {
+    if (!shares_.Admit("eve", CallKind::kHeavy).ok()) break;
+    shares_.Begin("eve", CallKind::kHeavy);
+    shares_.Answer("eve", CallKind::kHeavy);
+    ++admitted;
+  }
+  EXPECT_EQ(admitted, 2 * most);
+  clock_.Advance(CallShares::kAnswersWithin + absl::Seconds(1));
+  EXPECT_THAT(shares_.Admit("eve", CallKind::kHeavy), StatusIs(kExhausted, Said()));
+  for (size_t i = 0; i < admitted; ++i) shares_.End("eve", CallKind::kHeavy);
+  EXPECT_EQ(shares_.CountOf("eve", CallKind::kHeavy), 0u);
+  EXPECT_OK(shares_.Admit("eve", CallKind::kHeavy));
+}
+
 TEST_F(CallSharesTest, CallsThatGoOnCountHoweverLong) {
   Fill("eve", CallKind::kWatch);
   clock_.Advance(absl::Hours(10));
