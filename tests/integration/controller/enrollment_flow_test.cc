@@ -72,6 +72,8 @@ class EnrollmentFlowTest : public ControllerFixture {
       EXPECT_EQ(welcome.welcome().heartbeat_interval().seconds(), 5);
       EXPECT_EQ(welcome.welcome().node_name(), "c001");
       stream->WritesDone();
+      // What is sent besides, such as settings: a stream that is not read does not end.
+      while (stream->Read(&welcome)) continue;
     }
     return stream->Finish();
   }
