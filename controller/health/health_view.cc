@@ -32,7 +32,7 @@ constexpr Next kNext[] = {
      "repair the node, it is not rebooted again; it returns when the condition is well"},
 };
 
-// Of a drain whose node is well long enough: what the suite does.
+// What the suite does for a drain whose node has been well for long enough.
 std::string OfRetest(const NodeView& node, const Answer& answer, const WaitsFor& waits_for) {
   const std::string waits = waits_for.retest({node.uuid, answer.condition});
   return absl::StrCat(node.rules->retest, waits.empty() ? "" : ": ", waits);

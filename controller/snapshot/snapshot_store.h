@@ -60,7 +60,7 @@ class SnapshotStore {
 
   absl::StatusOr<std::shared_ptr<const PackageList>> PackagesOf(
       const v1::SnapshotRepository& repository);
-  // Of one list after the other.
+  // The lists of all its repositories, in their order.
   absl::StatusOr<std::vector<std::shared_ptr<const PackageList>>> PackagesOf(
       const v1::Snapshot& snapshot);
   // See v1.Snapshot.kept_bytes.

@@ -31,10 +31,10 @@ size_t MostAtOnce(CallKind kind);
 // nodes: their sessions have their own limits and must never wait for people.
 //
 // A call is admitted at the gate, begins when a thread or a reactor picks it up, and ends with it.
-// A call that is given up in between never begins: it counts until kBeginWithin has passed. Who has
-// read an answer may ask again before the call has ended here, so a call that answers leaves its
-// place to another one for kAnswersWithin; at most as many as a person may have at once.
-// Thread-safe.
+// A call that is given up in between never begins: it counts until kBeginWithin has passed. A
+// person who has read an answer may ask again before the call has ended here, so a call that
+// answers leaves its place to another one for kAnswersWithin; at most as many as a person may have
+// at once. Thread-safe.
 class CallShares {
  public:
   static constexpr absl::Duration kBeginWithin = absl::Minutes(1);

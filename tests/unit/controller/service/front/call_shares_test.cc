@@ -73,7 +73,7 @@ TEST_F(CallSharesTest, CallsThatNeverBeginCountForAMinuteOnly) {
   EXPECT_OK(shares_.Admit("eve", CallKind::kHeavy));
 }
 
-// Who has read an answer asks again before the call has ended here.
+// A person who has read an answer may ask again before the call has ended here.
 TEST_F(CallSharesTest, ACallThatAnswersLeavesItsPlaceToOneOther) {
   Fill("ann", CallKind::kHeavy);
   shares_.Answer("ann", CallKind::kHeavy);
