@@ -11,14 +11,17 @@ namespace muster::cli {
 
 using RunStub = v1::RunService::Stub;
 
-absl::Status AddFindings(Connection& connection, const std::string& run_id, PlanFolder& folder) {
+absl::Status AddFindings(Connection& connection, const std::string& run_id,
+                         const std::set<std::string>* nodes, PlanFolder& folder) {
   RunStub stub(connection.channel());
   v1::ListStepResultsRequest list;
   list.set_run_id(run_id);
   do {
     v1::ListStepResultsResponse page;
     RETURN_IF_ERROR(Call(connection, stub, &RunStub::ListStepResults, list, &page));
-    for (const v1::NodeStepResult& result : page.results()) folder.Add(result);
+    for (const v1::NodeStepResult& result : page.results()) {
+      if (nodes == nullptr || nodes->count(result.node()) > 0) folder.Add(result);
+    }
     list.set_after_sequence(page.next_after_sequence());
   } while (list.after_sequence() > 0);
   return absl::OkStatus();
@@ -36,7 +39,7 @@ absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
 
   ASSIGN_OR_RETURN(checked.run, GetDecidedRun(context, connection, run_id));
   PlanFolder folder;
-  RETURN_IF_ERROR(AddFindings(connection, run_id, folder));
+  RETURN_IF_ERROR(AddFindings(connection, run_id, /*nodes=*/nullptr, folder));
   checked.plan = folder.Finish(checked.run);
   return checked;
 }

@@ -1,6 +1,7 @@
 // Makes plans by checking the nodes.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,7 +27,8 @@ struct CheckedPlan {
 absl::StatusOr<CheckedPlan> CheckNodes(Context& context, Connection& connection,
                                        const v1::CreateRunRequest& request);
 
-// Adds what the steps of a check run that has ended found.
-absl::Status AddFindings(Connection& connection, const std::string& run_id, PlanFolder& folder);
+// Adds what the steps of a check run that has ended found on `nodes`; nullptr: on all.
+absl::Status AddFindings(Connection& connection, const std::string& run_id,
+                         const std::set<std::string>* nodes, PlanFolder& folder);
 
 }  // namespace muster::cli

@@ -1,5 +1,6 @@
 // muster drift: nodes that are not as they were applied any more.
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,27 +29,34 @@ struct DriftOptions {
   bool changes = false;
 };
 
-// What an apply would change on the nodes of the policy that differ.
-absl::StatusOr<v1::PlanFile> ReadChanges(Context& context, Connection& connection,
-                                         const v1::DriftPolicy& policy) {
-  std::set<std::string> nodes;
-  std::set<std::string> runs;
-  for (const v1::NodeDrift& node : policy.nodes()) {
-    if (node.state() != v1::DRIFT_STATE_DIFFERS) continue;
-    nodes.insert(node.node());
-    runs.insert(node.checked_run_id());
-  }
+// The checks of one bundle that found the nodes as they are, and what they found.
+struct Findings {
   PlanFolder folder;
-  v1::Run all;
-  for (const std::string& run_id : runs) {
+  v1::Run run;  // of all of these nodes
+};
+
+// What an apply would change on the nodes of the policy that differ. Nodes that were applied from
+// different bundles have different plays. A node may be in further checks, which are older.
+absl::Status AppendChanges(Context& context, Connection& connection, const v1::DriftPolicy& policy,
+                           std::string& text) {
+  std::map<std::string, std::set<std::string>> nodes_of;  // by run
+  for (const v1::NodeDrift& node : policy.nodes()) {
+    if (node.state() == v1::DRIFT_STATE_DIFFERS)
+      nodes_of[node.checked_run_id()].insert(node.node());
+  }
+  std::map<std::string, Findings> by_bundle;
+  for (const auto& [run_id, nodes] : nodes_of) {
     ASSIGN_OR_RETURN(const v1::Run run, GetDecidedRun(context, connection, run_id));
-    RETURN_IF_ERROR(AddFindings(connection, run_id, folder));
-    if (all.plays().empty()) *all.mutable_plays() = run.plays();
+    Findings& findings = by_bundle[run.bundle_sha256()];
+    RETURN_IF_ERROR(AddFindings(connection, run_id, &nodes, findings.folder));
+    *findings.run.mutable_plays() = run.plays();
     for (const v1::NodeRecap& node : run.nodes()) {
-      if (nodes.erase(node.node()) > 0) *all.add_nodes() = node;
+      if (nodes.count(node.node()) > 0) *findings.run.add_nodes() = node;
     }
   }
-  return folder.Finish(all);
+  for (auto& [bundle, findings] : by_bundle)
+    absl::StrAppend(&text, "\n", RenderPlan(findings.folder.Finish(findings.run)));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
@@ -60,8 +68,7 @@ absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
     for (const v1::NodeDrift& node : policy.nodes())
       any_differs |= node.state() == v1::DRIFT_STATE_DIFFERS;
     if (!options.changes) continue;
-    ASSIGN_OR_RETURN(const v1::PlanFile plan, ReadChanges(context, *connection, policy));
-    if (HasChanges(plan)) absl::StrAppend(&changes, "\n", RenderPlan(plan));
+    RETURN_IF_ERROR(AppendChanges(context, *connection, policy, changes));
   }
   Show(context, response, [&]() -> std::string {
     if (response.policies().empty())

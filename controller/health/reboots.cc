@@ -16,8 +16,6 @@ namespace {
 
 // Among so many of the newest, a rollout that an earlier process started is looked for.
 constexpr uint32_t kRecentRollouts = 1000;
-// Nodes that have returned, or will not, are forgotten.
-constexpr size_t kMaxRebootTries = 20'000;
 
 constexpr char kNotWanted[] = "its node is not held for its health any more";
 
@@ -89,33 +87,18 @@ absl::StatusOr<std::string> Reboots::Begin(const DueReboot& due, absl::Time now)
 
 void Reboots::Start(const DueReboot& due, absl::Time now) {
   const NodeCondition key(due.drain.node_uuid, due.drain.condition);
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = tries_.find(key);
-    // A clock that was set back does not keep it from trying.
-    if (found != tries_.end() && now < found->second.next_at &&
-        found->second.next_at - now <= kRetryInterval)
-      return;
-  }
+  if (!tries_.IsDue(key, now)) return;
   const absl::StatusOr<std::string> id = Begin(due, now);
-  absl::MutexLock lock(&mutex_);
   if (id.ok()) {
-    tries_.erase(key);
-    return;
+    tries_.Forget(key);
+  } else {
+    tries_.Note(key, now, std::string(id.status().message()));
   }
-  if (tries_.size() >= kMaxRebootTries) tries_.clear();
-  tries_[key] = {now + kRetryInterval, std::string(id.status().message())};
 }
 
 void Reboots::CallOff(const std::string& rollout_id) {
   // One that has ended meanwhile needs nothing, and what failed is tried again by the next look.
   work_.call_off(rollout_id, kNotWanted).IgnoreError();
-}
-
-std::string Reboots::WaitsFor(const NodeCondition& key) const {
-  absl::MutexLock lock(&mutex_);
-  const auto found = tries_.find(key);
-  return found == tries_.end() ? "" : found->second.waits_for;
 }
 
 }  // namespace muster::controller::health

@@ -2,17 +2,15 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "controller/health/decision.h"
+#include "controller/health/tries.h"
 
 namespace muster::controller {
 class Store;
@@ -45,9 +43,6 @@ absl::StatusOr<RebootProgress> ReadReboot(Transaction& txn, const HealthDrainRec
 // two nor a second condition of the same node makes a second reboot. Thread-safe.
 class Reboots {
  public:
-  // After a refusal, as for another rollout that has the node.
-  static constexpr absl::Duration kRetryInterval = absl::Minutes(1);
-
   // `store` must outlive the object.
   Reboots(Store& store, RebootWork work) : store_(store), work_(std::move(work)) {}
 
@@ -56,22 +51,16 @@ class Reboots {
   // Nobody wants the reboot any more.
   void CallOff(const std::string& rollout_id);
   // Why the reboot was not begun, for people; "": it was, or nothing was tried yet.
-  std::string WaitsFor(const NodeCondition& key) const;
+  std::string WaitsFor(const NodeCondition& key) const { return tries_.WaitsFor(key); }
 
  private:
-  struct Try {
-    absl::Time next_at = absl::InfinitePast();
-    std::string waits_for;
-  };
-
   absl::StatusOr<std::string> Begin(const DueReboot& due, absl::Time now);
   // The rollout of an earlier start; "": there is none.
   absl::StatusOr<std::string> FindStarted(Transaction& txn, const DueReboot& due);
 
   Store& store_;
   const RebootWork work_;
-  mutable absl::Mutex mutex_;
-  std::map<NodeCondition, Try> tries_ ABSL_GUARDED_BY(mutex_);
+  Tries tries_;
 };
 
 }  // namespace muster::controller::health

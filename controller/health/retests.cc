@@ -15,8 +15,6 @@ namespace {
 
 // How far back a validation of the suite is looked for.
 constexpr uint32_t kEarlierValidations = 500;
-// Nodes that have returned, or will not, are forgotten.
-constexpr size_t kMaxTries = 20'000;
 
 // The site with which the suite was run last.
 absl::StatusOr<std::string> BundleOf(Transaction& txn, const DueRetest& due) {
@@ -34,14 +32,14 @@ absl::StatusOr<std::string> BundleOf(Transaction& txn, const DueRetest& due) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<Retests::Try>> Retests::Earlier(const DueRetest& due, absl::Time now) {
+absl::StatusOr<std::optional<std::string>> Retests::Earlier(const DueRetest& due, absl::Time now) {
   const std::string& id = due.drain.validation_id;
-  if (id.empty()) return std::optional<Try>();
-  std::optional<Try> result;
+  if (id.empty()) return std::optional<std::string>();
+  std::optional<std::string> result;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const ValidationRecord validation, txn.validations().Get(id));
     if (validation.state == ValidationRecord::kRunning) {
-      result = Try{now + kRetryInterval, absl::StrCat(id, " is testing it")};
+      result = absl::StrCat(id, " is testing it");
       return absl::OkStatus();
     }
     // It was well and bad again since.
@@ -57,12 +55,10 @@ absl::StatusOr<std::optional<Retests::Try>> Retests::Earlier(const DueRetest& du
         });
     const absl::Time repeat_at = validation.finished_at.value_or(now) + kRepeatInterval;
     if (has_failed) {
-      result = Try{now + kRetryInterval,
-                   absl::StrCat("failed ", id, ": repair it, then: muster validate ", due.node,
-                                " --suite ", due.suite)};
+      result = absl::StrCat("failed ", id, ": repair it, then: muster validate ", due.node,
+                            " --suite ", due.suite);
     } else if (now < repeat_at && repeat_at - now <= kRepeatInterval) {
-      result =
-          Try{now + kRetryInterval, absl::StrCat(id, " did not tell; repeated within an hour")};
+      result = absl::StrCat(id, " did not tell; repeated within an hour");
     }
     return absl::OkStatus();
   }));
@@ -88,31 +84,12 @@ absl::StatusOr<std::string> Retests::Begin(const DueRetest& due) {
 
 void Retests::Start(const DueRetest& due, absl::Time now) {
   const NodeCondition key(due.drain.node_uuid, due.drain.condition);
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = tries_.find(key);
-    // A clock that was set back does not keep it from trying.
-    if (found != tries_.end() && now < found->second.next_at &&
-        found->second.next_at - now <= kRetryInterval)
-      return;
-  }
-  Try tried;
-  if (const auto earlier = Earlier(due, now); earlier.ok() && earlier->has_value()) {
-    tried = **earlier;
-  } else {
-    const absl::StatusOr<std::string> id = Begin(due);
-    tried = {now + kRetryInterval,
-             id.ok() ? absl::StrCat(*id, " is testing it") : std::string(id.status().message())};
-  }
-  absl::MutexLock lock(&mutex_);
-  if (tries_.size() >= kMaxTries) tries_.clear();
-  tries_[key] = std::move(tried);
-}
-
-std::string Retests::WaitsFor(const NodeCondition& key) const {
-  absl::MutexLock lock(&mutex_);
-  const auto found = tries_.find(key);
-  return found == tries_.end() ? "" : found->second.waits_for;
+  if (!tries_.IsDue(key, now)) return;
+  if (const auto earlier = Earlier(due, now); earlier.ok() && earlier->has_value())
+    return tries_.Note(key, now, **earlier);
+  const absl::StatusOr<std::string> id = Begin(due);
+  tries_.Note(key, now,
+              id.ok() ? absl::StrCat(*id, " is testing it") : std::string(id.status().message()));
 }
 
 }  // namespace muster::controller::health

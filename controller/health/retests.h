@@ -2,14 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "controller/health/decision.h"
+#include "controller/health/tries.h"
 
 namespace muster::v1 {
 class CreateValidationRequest;
@@ -36,8 +34,6 @@ struct DueRetest {
 // decision. A test that was cancelled, or that could not tell, is repeated. Thread-safe.
 class Retests {
  public:
-  // After a refusal, as for a job that is still running on the node.
-  static constexpr absl::Duration kRetryInterval = absl::Minutes(1);
   // After a test that did not tell.
   static constexpr absl::Duration kRepeatInterval = absl::Hours(1);
 
@@ -47,22 +43,17 @@ class Retests {
   // Starts the test if it is due, and stores that it is running.
   void Start(const DueRetest& due, absl::Time now);
   // What the node waits for, for people: "v-7k3m9q2x is testing it"; "": nothing was tried yet.
-  std::string WaitsFor(const NodeCondition& key) const;
+  std::string WaitsFor(const NodeCondition& key) const { return tries_.WaitsFor(key); }
 
  private:
-  struct Try {
-    absl::Time next_at = absl::InfinitePast();
-    std::string waits_for;
-  };
-
   absl::StatusOr<std::string> Begin(const DueRetest& due);
-  // What became of the validation that was started for it; nullopt: another is to be started.
-  absl::StatusOr<std::optional<Try>> Earlier(const DueRetest& due, absl::Time now);
+  // What became of the validation that was started for it, for people; nullopt: another is to be
+  // started.
+  absl::StatusOr<std::optional<std::string>> Earlier(const DueRetest& due, absl::Time now);
 
   Store& store_;
   const StartValidation start_;
-  mutable absl::Mutex mutex_;
-  std::map<NodeCondition, Try> tries_ ABSL_GUARDED_BY(mutex_);
+  Tries tries_;
 };
 
 }  // namespace muster::controller::health

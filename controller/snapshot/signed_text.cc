@@ -83,7 +83,7 @@ absl::Status CheckSignatures(const std::vector<std::string>& status_lines) {
     }
   }
   if (good > 0) return absl::OkStatus();
-  if (other.empty()) return absl::PermissionDeniedError("there is no signature");
+  if (other.empty()) return absl::PermissionDeniedError("it is not signed");
   return absl::PermissionDeniedError(absl::StrCat("no signature by a valid key of the keyring: ",
                                                   PlainText(other, Lines::kOne, kMaxShown)));
 }
@@ -112,7 +112,7 @@ absl::StatusOr<std::string> ReadSigned(sys::ProcessRunner& processes, const std:
   spec.on_status_line = [&](absl::string_view line) { lines.emplace_back(line); };
   const absl::StatusOr<sys::ProcessResult> result = processes.Run(spec);
   if (absl::IsNotFound(result.status()))
-    return absl::FailedPreconditionError("there is no gpgv; install the package gpgv");
+    return absl::FailedPreconditionError("gpgv is not installed; install the package gpgv");
   RETURN_IF_ERROR(result.status());
   // It also fails where a second signature is by a key that the keyring lacks, so its lines decide.
   if (result->signal != 0 || result->timed_out) return sys::CheckSuccess(spec, *result);

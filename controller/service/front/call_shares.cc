@@ -55,6 +55,12 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.RolloutService/WatchRollout", CallKind::kWatch},
     {"/muster.v1.RunService/WatchRun", CallKind::kWatch},
     {"/muster.v1.SecretService/RotateSecret", CallKind::kHeavy},  // compiles all plays
+    // These read lists of tens of thousands of packages; a new snapshot takes minutes.
+    {"/muster.v1.SnapshotService/CreateSnapshot", CallKind::kTransfer},
+    {"/muster.v1.SnapshotService/DiffSnapshots", CallKind::kHeavy},
+    {"/muster.v1.SnapshotService/GetSnapshot", CallKind::kHeavy},
+    {"/muster.v1.SnapshotService/ListSnapshots", CallKind::kHeavy},
+    {"/muster.v1.SnapshotService/RemoveSnapshot", CallKind::kHeavy},
     {"/muster.v1.StackService/CheckStacks", CallKind::kHeavy},
     {"/muster.v1.StackService/DiffStacks", CallKind::kHeavy},
     {"/muster.v1.ValidationService/ListCheckResults", CallKind::kTransfer},
