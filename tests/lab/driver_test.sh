@@ -119,10 +119,13 @@ expect_equal 1 "$(permits)" "permits for c001 in the audit log"
 expect_set() {  # WHEN
   expect_equal "[0, 0] [300, 100, 400, 400] [[900, 1200], 1410, 1200]" "$(gpu ecc) $(gpu power) $(gpu graphics)" "GPU 0 $1"
   node /usr/local/lib/muster/gpu-settings check || fail "GPUs are not set $1"
-  expect_equal active "$(node systemctl is-active muster-gpu-settings)" "the unit $1"
+  # Since the boot it has looked for the driver, every two seconds; a run that sets the GPUs does not
+  # wait for its next look.
+  wait_for 20 "the unit $1" node systemctl --quiet is-active muster-gpu-settings
 }
 expect_set "after the reboot"
 # slurmd gives out GPUs that are set.
+wait_for 60 "slurmd on c001" node systemctl --quiet is-active slurmd
 set_at=$(node systemctl show --value -p ActiveEnterTimestampMonotonic muster-gpu-settings)
 slurmd_at=$(node systemctl show --value -p ExecMainStartTimestampMonotonic slurmd)
 ((set_at > 0 && set_at <= slurmd_at)) || fail "slurmd started at $slurmd_at, before the GPUs were set at $set_at"
