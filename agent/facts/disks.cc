@@ -32,6 +32,10 @@ absl::Status ProbeDisks(const ProbeContext& context, v1::Facts& facts) {
     disk.set_size_bytes(static_cast<uint64_t>(sectors) * kSectorBytes);
     disk.set_model(ReadValue(device + "/device/model").value_or(""));
     disk.set_serial(ReadValue(device + "/device/serial").value_or(""));
+    // NVMe's name for it, then that of SCSI, under which ATA disks are, too.
+    std::optional<std::string> firmware = ReadValue(device + "/device/firmware_rev");
+    if (!firmware.has_value()) firmware = ReadValue(device + "/device/rev");
+    disk.set_firmware(firmware.value_or(""));
     disk.set_rotational(ReadNumber(device + "/queue/rotational").value_or(0) == 1);
   }
   return absl::OkStatus();

@@ -1,8 +1,12 @@
 // Network interfaces.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <bit>
 #include <cerrno>
@@ -14,6 +18,7 @@
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
+#include "common/sys/unique_fd.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::agent {
@@ -59,6 +64,20 @@ absl::StatusOr<std::map<std::string, std::vector<std::string>>> Addresses() {
   return addresses;
 }
 
+// What `ethtool -i` prints as firmware-version: "" where the driver does not say.
+std::string FirmwareOf(const std::string& name) {
+  ethtool_drvinfo info{};
+  info.cmd = ETHTOOL_GDRVINFO;
+  ifreq request{};
+  if (name.size() >= sizeof request.ifr_name) return "";
+  name.copy(request.ifr_name, name.size());
+  request.ifr_data = reinterpret_cast<char*>(&info);
+  const sys::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid() || ioctl(socket.get(), SIOCETHTOOL, &request) != 0) return "";
+  const std::string firmware(info.fw_version, strnlen(info.fw_version, sizeof info.fw_version));
+  return firmware == "N/A" ? "" : firmware;
+}
+
 }  // namespace
 
 absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
@@ -77,8 +96,10 @@ absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
     if (const int64_t speed = ReadNumber(device + "/speed").value_or(-1); speed > 0)
       nic.set_speed_mbits_per_s(static_cast<uint32_t>(speed));
     nic.set_driver(LinkName(device + "/device/driver"));
-    const std::string bus_address = LinkName(device + "/device");
-    if (LinkName(device + "/device/subsystem") == "pci") nic.set_pci_address(bus_address);
+    if (LinkName(device + "/device/subsystem") == "pci") {
+      nic.set_pci_address(LinkName(device + "/device"));
+      nic.set_firmware(FirmwareOf(name));
+    }
     if (const auto it = addresses.find(name); it != addresses.end())
       for (const std::string& address : it->second) nic.add_addresses(address);
   }

@@ -100,6 +100,7 @@ absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts) {
   os.set_boot_id(ReadValue(context.root + "/proc/sys/kernel/random/boot_id").value_or(""));
   os.set_virtualization(Virtualization(*context.processes));
   os.set_next_kernel(NextKernel(context.root));
+  os.set_kernel_arguments(ReadValue(context.root + "/proc/cmdline").value_or(""));
   if (const int64_t boot = BootTime(context.root); boot != 0)
     os.mutable_booted_at()->set_seconds(boot);
   return absl::OkStatus();

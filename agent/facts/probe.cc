@@ -15,6 +15,8 @@ const std::vector<Probe>& AllProbes() {
       {"mounts", ProbeMounts},
       {"cgroup", ProbeCgroup},
       {"ssh_host_keys", ProbeSshHostKeys},
+      {"machine", ProbeMachine},
+      {"packages", ProbePackages},
   };
   return kProbes;
 }

@@ -51,5 +51,7 @@ absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeMounts(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeCgroup(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeSshHostKeys(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeMachine(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbePackages(const ProbeContext& context, v1::Facts& facts);
 
 }  // namespace muster::agent

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/apply/plan_check.h"
 #include "cli/connection.h"
+#include "cli/render/comparison_report.h"
 #include "cli/render/drift_report.h"
 #include "cli/render/plan/plan_fold.h"
 #include "cli/render/plan/plan_report.h"
@@ -70,10 +71,15 @@ absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
     if (!options.changes) continue;
     RETURN_IF_ERROR(AppendChanges(context, *connection, policy, changes));
   }
+  ASSIGN_OR_RETURN(const v1::CompareNodesResponse compared,
+                   ReadComparison(*connection, options.nodes));
   Show(context, response, [&]() -> std::string {
+    const std::string unlike = RenderDifferences(compared);
     if (response.policies().empty())
-      return "the inventory has no drift policies (`drift:`, see `muster help drift`)\n";
-    return absl::StrCat(RenderDrift(response, context.clock->Now()), changes);
+      return absl::StrCat(
+          "the inventory has no drift policies (`drift:`, see `muster help drift`)\n", unlike);
+    return absl::StrCat(RenderDrift(response, context.clock->Now()), unlike.empty() ? "" : "\n",
+                        unlike, changes);
   });
   return any_differs ? kExitChanges : kExitClean;
 }

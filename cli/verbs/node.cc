@@ -244,7 +244,7 @@ absl::StatusOr<int> ResumeNodes(Context& context, const std::string& nodes,
 
 void AddNode(CLI::App& app, Context& context) {
   CLI::App* node = app.add_subcommand(
-      "node", "Machines: add, list, bootstrap, approve, drain, reboot, remove, replace");
+      "node", "Machines: add, list, compare, bootstrap, approve, drain, reboot, remove, replace");
   node->require_subcommand(1);
   AddNodeAdd(*node, context);
 
@@ -313,6 +313,7 @@ void AddNode(CLI::App& app, Context& context) {
   SetAction(resume, context,
             [&context, held_nodes, reason] { return ResumeNodes(context, *held_nodes, *reason); });
 
+  AddNodeCompare(*node, context);
   AddNodeReboot(*node, context);
   AddNodeRemove(*node, context);
   AddNodeReplace(*node, context);

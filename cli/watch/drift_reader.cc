@@ -18,4 +18,15 @@ absl::StatusOr<v1::ListDriftResponse> ReadDrift(const Connection& connection,
   return response;
 }
 
+absl::StatusOr<v1::CompareNodesResponse> ReadComparison(const Connection& connection,
+                                                        absl::string_view nodes) {
+  v1::DriftService::Stub stub(connection.channel());
+  v1::CompareNodesRequest request;
+  request.set_nodes(std::string(nodes));
+  v1::CompareNodesResponse response;
+  RETURN_IF_ERROR(
+      Call(connection, stub, &v1::DriftService::Stub::CompareNodes, request, &response));
+  return response;
+}
+
 }  // namespace muster::cli

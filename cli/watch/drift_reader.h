@@ -1,4 +1,4 @@
-// Asks for what the drift policies know.
+// Asks for what the drift policies know, and in what nodes differ.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -12,5 +12,7 @@ class Connection;
 // `nodes`: a selector; empty: all.
 absl::StatusOr<v1::ListDriftResponse> ReadDrift(const Connection& connection,
                                                 absl::string_view nodes);
+absl::StatusOr<v1::CompareNodesResponse> ReadComparison(const Connection& connection,
+                                                        absl::string_view nodes);
 
 }  // namespace muster::cli

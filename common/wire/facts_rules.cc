@@ -27,6 +27,8 @@ constexpr FieldRule kFactsRules[] = {
     List(2048, Any("Facts.mounts")),
     Any("Facts.cgroup"),
     List(8, Any("Facts.ssh_host_keys")),
+    Any("Facts.machine"),
+    Any("Facts.packages"),
 
     Text("UnknownFact.probe", Letters::kName, 64),
     Text("UnknownFact.reason", Letters::kLine, 1024),
@@ -43,6 +45,7 @@ constexpr FieldRule kFactsRules[] = {
     Text("OsFacts.package_architecture", Letters::kWord, 64),
     Any("OsFacts.booted_at"),
     Text("OsFacts.next_kernel", Letters::kWord, 128),
+    Text("OsFacts.kernel_arguments", Letters::kLine, 4096),
 
     Text("CpuFacts.model", Letters::kLine, kFactLineBytes),
     Number("CpuFacts.cpus", 1, kMost16),
@@ -60,6 +63,7 @@ constexpr FieldRule kFactsRules[] = {
     Text("DiskFacts.model", Letters::kLine, kFactLineBytes),
     Text("DiskFacts.serial", Letters::kLine, kFactLineBytes),
     Any("DiskFacts.rotational"),
+    Text("DiskFacts.firmware", Letters::kLine, 64),
 
     Text("NicFacts.name", Letters::kName, 64),
     Text("NicFacts.mac", Letters::kColons, 96),
@@ -70,6 +74,7 @@ constexpr FieldRule kFactsRules[] = {
     List(64, Text("NicFacts.addresses", Letters::kAddress, 64)),
     Text("NicFacts.pci_address", Letters::kColons, 32),
     Text("NicFacts.driver", Letters::kWord, 64),
+    Text("NicFacts.firmware", Letters::kLine, 64),
 
     Text("PciDeviceFacts.address", Letters::kColons, 32),
     Text("PciDeviceFacts.vendor_id", Letters::kWord, 16),
@@ -111,6 +116,15 @@ constexpr FieldRule kFactsRules[] = {
     // Parts of a line in other nodes' known_hosts. RSA with 16384 bits has 2764.
     Required(Text("SshHostKey.type", Letters::kWord, 32)),
     Required(Text("SshHostKey.key", Letters::kBase64, 3072)),
+
+    Text("MachineFacts.vendor", Letters::kLine, kFactLineBytes),
+    Text("MachineFacts.product", Letters::kLine, kFactLineBytes),
+    Text("MachineFacts.bios_version", Letters::kLine, 128),
+    Text("MachineFacts.bios_date", Letters::kLine, 32),
+    Text("MachineFacts.microcode", Letters::kWord, 32),
+
+    Number("PackageFacts.count", 0, kMost32),
+    Text("PackageFacts.digest", Letters::kId, 64),
 };
 
 }  // namespace

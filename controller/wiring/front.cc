@@ -125,7 +125,7 @@ Front::Front(const Config& config, Core& core, Work& work)
                }),
       stacks(*core.resources.store, core.inventory),
       health(work.health, core.inventory, *core.resources.store, core.clock),
-      drift(work.drift, core.inventory),
+      drift(work.drift, core.inventory, *core.resources.store),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       notifications(work.notifications),

@@ -193,6 +193,28 @@ print(one["created_by"], one["request"]["limit"])')" "the repair"
 rm "$work/inventory/drift.yaml"
 muster inventory apply "$work/inventory" >/dev/null
 
+step "a package that was installed by hand makes a node unlike the others"
+values_of() {  # TRAIT: the nodes of each value, "all" where there is one
+  muster node facts c001 --refresh >/dev/null
+  RC=0
+  muster -o json node compare compute >"$work/compared.json" || RC=$?
+  read_json '
+[workers] = value["classes"]
+[trait] = [trait for trait in workers["traits"] if trait["name"] == sys.argv[1]]
+print(*sorted(",".join(each["nodes"]) or "all" for each in trait["values"]))' "$1" <"$work/compared.json"
+}
+expect_equal all "$(values_of packages)" "nodes with the same packages"
+lab exec c001 sh -c 'mkdir -p /root/by-hand/DEBIAN && printf "%s\n" "Package: by-hand" "Version: 1" \
+  "Architecture: all" "Maintainer: nobody <nobody@localhost>" "Description: at 3 a.m." >/root/by-hand/DEBIAN/control &&
+  dpkg-deb --build /root/by-hand >/dev/null && dpkg --install /root/by-hand.deb >/dev/null'
+expect_equal "c001 c002" "$(values_of packages)" "nodes with the same packages"
+RC=0
+show muster node compare compute || RC=$?
+expect_equal 2 "$RC" "exit code of a comparison of unlike nodes"
+expect_contains "$(muster drift)" "unlike other compute nodes: packages" "drift"
+lab exec c001 dpkg --purge by-hand >/dev/null
+expect_equal all "$(values_of packages)" "nodes with the same packages"
+
 step "another GPU: what passed is not there any more"
 set_gpus c001 '{"uuid": "GPU-another"}'
 muster node facts c001 --refresh >/dev/null

@@ -26,6 +26,7 @@ constexpr AuthorizationRow kTable[] = {
     // Root on every node at once, past all approved playbooks.
     {"/muster.v1.CommandService/RunCommand", Audience::kAdmins, "exec"},
 
+    {"/muster.v1.DriftService/CompareNodes", Audience::kViewers, "node compare"},
     {"/muster.v1.DriftService/ListDrift", Audience::kViewers, "drift"},
 
     {"/muster.v1.EnrollmentService/Enroll", Audience::kStrangers, ""},

@@ -59,8 +59,10 @@ TEST_F(Probes, DisksWithoutVirtualAndEmptyOnes) {
   Write("/sys/block/nvme0n1/size", "3750748848\n");
   Write("/sys/block/nvme0n1/device/model", "SAMSUNG MZQL21T9HCJR-00A07  \n");
   Write("/sys/block/nvme0n1/device/serial", "S64GNE0R\n");
+  Write("/sys/block/nvme0n1/device/firmware_rev", "GDC5602Q\n");
   Write("/sys/block/nvme0n1/queue/rotational", "0\n");
   Write("/sys/block/sda/size", "7814037168\n");
+  Write("/sys/block/sda/device/rev", "A5D0\n");
   Write("/sys/block/sda/queue/rotational", "1\n");
   Write("/sys/block/sdb/size", "0\n");
   Write("/sys/block/loop0/size", "8\n");
@@ -69,6 +71,8 @@ TEST_F(Probes, DisksWithoutVirtualAndEmptyOnes) {
   EXPECT_EQ(facts_.disks(0).name(), "nvme0n1");
   EXPECT_EQ(facts_.disks(0).size_bytes(), 1920383410176u);
   EXPECT_EQ(facts_.disks(0).model(), "SAMSUNG MZQL21T9HCJR-00A07");
+  EXPECT_EQ(facts_.disks(0).firmware(), "GDC5602Q");
+  EXPECT_EQ(facts_.disks(1).firmware(), "A5D0");
   EXPECT_FALSE(facts_.disks(0).rotational());
   EXPECT_TRUE(facts_.disks(1).rotational());
 }
@@ -93,6 +97,72 @@ TEST_F(Probes, NicsWithSpeedOnlyWhereTheDriverTells) {
   EXPECT_TRUE(facts_.nics(0).up());
   EXPECT_EQ(facts_.nics(1).kind(), "infiniband");
   EXPECT_FALSE(facts_.nics(1).has_speed_mbits_per_s());
+}
+
+TEST_F(Probes, TheMachineAsItsFirmwareDescribesIt) {
+  Write("/sys/class/dmi/id/sys_vendor", "Supermicro\n");
+  Write("/sys/class/dmi/id/product_name", "SYS-821GE-TNHR\n");
+  Write("/sys/class/dmi/id/bios_version", "2.1\n");
+  Write("/sys/class/dmi/id/bios_date", "10/27/2023\n");
+  Write("/proc/cpuinfo", "processor\t: 0\nmicrocode\t: 0x2b000590\nprocessor\t: 1\n");
+  ASSERT_OK(ProbeMachine(context_, facts_));
+  EXPECT_EQ(facts_.machine().vendor(), "Supermicro");
+  EXPECT_EQ(facts_.machine().product(), "SYS-821GE-TNHR");
+  EXPECT_EQ(facts_.machine().bios_version(), "2.1");
+  EXPECT_EQ(facts_.machine().bios_date(), "10/27/2023");
+  EXPECT_EQ(facts_.machine().microcode(), "0x2b000590");
+}
+
+TEST_F(Probes, AMachineThatTellsNothingIsNoError) {
+  ASSERT_OK(ProbeMachine(context_, facts_));
+  EXPECT_EQ(facts_.machine().bios_version(), "");
+}
+
+std::string Stanza(const std::string& name, const std::string& status, const std::string& version) {
+  return absl::StrCat("Package: ", name, "\nStatus: ", status,
+                      "\nArchitecture: amd64\nVersion: ", version,
+                      "\nDescription: text\n more of it\n\n");
+}
+
+TEST_F(Probes, PackagesHaveOneDigestWhateverTheirOrder) {
+  const std::string munge = Stanza("munge", "install ok installed", "0.5.15-2");
+  const std::string slurm = Stanza("slurmd", "hold ok installed", "22.05.8-4");
+  const std::string gone = Stanza("nano", "deinstall ok config-files", "7.2-1");
+  const auto probe = [&](const std::string& status) {
+    Write("/var/lib/dpkg/status", status);
+    v1::Facts facts;
+    EXPECT_OK(ProbePackages(context_, facts));
+    return facts.packages();
+  };
+  const v1::PackageFacts first = probe(munge + slurm + gone);
+  EXPECT_EQ(first.count(), 2u);
+  EXPECT_EQ(first.digest().size(), 64u);
+  EXPECT_EQ(probe(gone + slurm + munge).digest(), first.digest());
+  EXPECT_EQ(probe(slurm + munge).digest(), first.digest());
+  EXPECT_NE(probe(munge + Stanza("slurmd", "hold ok installed", "22.05.8-5")).digest(),
+            first.digest());
+  EXPECT_NE(probe(munge).digest(), first.digest());
+}
+
+TEST_F(Probes, PackagesOfRpmAreAskedForOnceUntilTheyChange) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  processes.On("rpm", FakeProcessRunner::Prints("munge x86_64 0.5.13-13.el9\n"
+                                                "bash x86_64 5.1.8-9.el9\n"));
+  // The tools of the other family, without a package.
+  Write("/var/lib/dpkg/status", "");
+  Write("/var/lib/rpm/rpmdb.sqlite", "first");
+  ASSERT_OK(ProbePackages(context_, facts_));
+  EXPECT_EQ(facts_.packages().count(), 2u);
+  ASSERT_OK(ProbePackages(context_, facts_));
+  EXPECT_EQ(processes.commands().size(), 1u);
+  Write("/var/lib/rpm/rpmdb.sqlite-wal", "a change");
+  ASSERT_OK(ProbePackages(context_, facts_));
+  EXPECT_EQ(processes.commands().size(), 2u);
+}
+
+TEST_F(Probes, NoRecordOfPackagesIsAnError) {
+  EXPECT_THAT(ProbePackages(context_, facts_), StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(Probes, PciListsNvidiaAndMellanoxOnly) {
@@ -233,6 +303,16 @@ TEST_F(Probes, TheNextKernelIsTheNewestWithModules) {
     Write(absl::StrCat("/lib/modules/", release, "/modules.dep"), "");
   ASSERT_OK(ProbeOs(context_, facts_));
   EXPECT_EQ(facts_.os().next_kernel(), "6.1.0-44-amd64");
+}
+
+TEST_F(Probes, KernelArgumentsAsTheBootLoaderGaveThem) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  processes.On("systemd-detect-virt", FakeProcessRunner::Prints("none\n"));
+  Write("/etc/os-release", "ID=debian\n");
+  Write("/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet\n");
+  ASSERT_OK(ProbeOs(context_, facts_));
+  EXPECT_EQ(facts_.os().kernel_arguments(), "BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet");
 }
 
 TEST_F(Probes, SlurmdThatSystemdDoesNotRun) {

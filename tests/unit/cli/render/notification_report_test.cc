@@ -13,10 +13,10 @@ using ::muster::testing::Said;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+const absl::Time kChannelsShownAt = absl::FromUnixSeconds(1'900'000'000);
 
 TEST(NotificationReport, WithoutChannelsSaysWhatToDo) {
-  EXPECT_THAT(RenderChannels({}, kNow), Said());
+  EXPECT_THAT(RenderChannels({}, kChannelsShownAt), Said());
 }
 
 TEST(NotificationReport, ShowsChannelsAndTheirErrors) {
@@ -27,7 +27,7 @@ TEST(NotificationReport, ShowsChannelsAndTheirErrors) {
   chat.set_target("https://chat.example.org/hooks");
   chat.set_severity("warning");
   chat.set_delivered(12);
-  *chat.mutable_delivered_at() = ToTimestamp(kNow - absl::Minutes(5));
+  *chat.mutable_delivered_at() = ToTimestamp(kChannelsShownAt - absl::Minutes(5));
   v1::NotificationChannel& ops = *response.add_channels();
   ops.set_name("ops");
   ops.set_type("email");
@@ -38,9 +38,9 @@ TEST(NotificationReport, ShowsChannelsAndTheirErrors) {
   ops.set_pending(2);
   ops.set_failed(1);
   ops.set_error("smtp://mail: refused\x1b[31m");
-  *ops.mutable_failed_at() = ToTimestamp(kNow - absl::Seconds(20));
+  *ops.mutable_failed_at() = ToTimestamp(kChannelsShownAt - absl::Seconds(20));
   response.set_dropped(1);
-  const std::string text = RenderChannels(response, kNow);
+  const std::string text = RenderChannels(response, kChannelsShownAt);
   EXPECT_THAT(text, Said());
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }

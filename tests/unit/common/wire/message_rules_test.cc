@@ -50,6 +50,7 @@ v1::Facts HonestFacts() {
   os.set_package_architecture("amd64");
   os.set_next_kernel("6.1.0-41-amd64+rt1~bpo12");
   os.mutable_booted_at()->set_seconds(1'763'000'000);
+  os.set_kernel_arguments("BOOT_IMAGE=/vmlinuz root=UUID=1b-2c ro quiet cmdline=\"a b\" µ");
   v1::CpuFacts& cpu = *facts.mutable_cpu();
   cpu.set_model("Intel® Xeon® Gold 6230 CPU @ 2.10GHz");
   cpu.set_cpus(1024);
@@ -63,6 +64,7 @@ v1::Facts HonestFacts() {
   disk.set_size_bytes(uint64_t{1} << 50);
   disk.set_model("WDC WD4003FFBX-68MU3N0 [SED] \"Gold\" #7");
   disk.set_serial("S/N: V1;2=3");
+  disk.set_firmware("GXA7 301Q");
   v1::NicFacts& ib = *facts.add_nics();
   ib.set_name("ib0.8001");
   ib.set_mac("00:00:10:29:fe:80:00:00:00:00:00:00:b8:59:9f:03:00:d6:9c:1e");
@@ -73,6 +75,7 @@ v1::Facts HonestFacts() {
   ib.add_addresses("fd00:1234:5678:9abc:def0:1234:5678:9abc/64");
   ib.set_pci_address("10000:e1:00.0");
   ib.set_driver("mlx5_core");
+  ib.set_firmware("20.31.1014 (MT_0000000223)");
   v1::PciDeviceFacts& pci = *facts.add_pci_devices();
   pci.set_address("0000:3b:00.0");
   pci.set_vendor_id("10de");
@@ -107,6 +110,14 @@ v1::Facts HonestFacts() {
   v1::SshHostKey& key = *facts.add_ssh_host_keys();
   key.set_type("ecdsa-sha2-nistp256");
   key.set_key("AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBF996KWqopy/vynyLALG37i/Ng==");
+  v1::MachineFacts& machine = *facts.mutable_machine();
+  machine.set_vendor("GIGABYTE™ (To be filled by O.E.M.)");
+  machine.set_product("G292-Z20-00/MZ22-G20-00");
+  machine.set_bios_version("R20_F10a");
+  machine.set_bios_date("10/27/2023");
+  machine.set_microcode("0x2b000590");
+  facts.mutable_packages()->set_count(1204);
+  facts.mutable_packages()->set_digest(std::string(64, 'a'));
   return facts;
 }
 
