@@ -211,7 +211,7 @@ expect_equal "c001 c002" "$(values_of packages)" "nodes with the same packages"
 RC=0
 show muster node compare compute || RC=$?
 expect_equal 2 "$RC" "exit code of a comparison of unlike nodes"
-expect_contains "$(muster drift)" "unlike other compute nodes: packages" "drift"
+expect_contains "$(muster drift)" "unlike other compute nodes: NVIDIA driver, packages (" "drift"
 lab exec c001 dpkg --purge by-hand >/dev/null
 expect_equal all "$(values_of packages)" "nodes with the same packages"
 
