@@ -13,12 +13,12 @@ using ::muster::testing::Said;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'900'000'000);
+const absl::Time kToday = absl::FromUnixSeconds(1'900'000'000);
 
 v1::Snapshot Make() {
   v1::Snapshot snapshot;
   snapshot.set_name("2026-11-26");
-  *snapshot.mutable_created_at() = ToTimestamp(kNow - absl::Hours(50));
+  *snapshot.mutable_created_at() = ToTimestamp(kToday - absl::Hours(50));
   snapshot.set_created_by("admin:alice");
   snapshot.set_kept_bytes(12'345'678'900);
   for (const char* const name : {"debian", "security"}) {
@@ -39,19 +39,19 @@ v1::Snapshot Make() {
   }
   snapshot.mutable_repositories(0)->set_signed_by("/usr/share/keyrings/archive.gpg");
   *snapshot.mutable_repositories(0)->mutable_suites(0)->mutable_dated_at() =
-      ToTimestamp(kNow - absl::Hours(60));
+      ToTimestamp(kToday - absl::Hours(60));
   return snapshot;
 }
 
 TEST(SnapshotReport, ListsSnapshots) {
-  EXPECT_THAT(RenderSnapshots({}, kNow), Said());
+  EXPECT_THAT(RenderSnapshots({}, kToday), Said());
   v1::ListSnapshotsResponse response;
   *response.add_snapshots() = Make();
-  EXPECT_THAT(RenderSnapshots(response, kNow), Said());
+  EXPECT_THAT(RenderSnapshots(response, kToday), Said());
 }
 
 TEST(SnapshotReport, ShowsSuitesAndDigests) {
-  EXPECT_THAT(RenderSnapshot(Make(), kNow), Said());
+  EXPECT_THAT(RenderSnapshot(Make(), kToday), Said());
   EXPECT_THAT(RenderNewSnapshot(Make()), Said());
 }
 
