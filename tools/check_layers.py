@@ -93,7 +93,7 @@ MAY_INCLUDE = {
     "controller/power": ["controller/feed", "controller/audit", "common/base", "controller/store",
                          "controller/inventory", "controller/playbook", "controller/secret",
                          "controller/claim", "controller/gate",
-                         "controller/run/plan", "controller/rollout/plan",
+                         "controller/run", "controller/rollout/plan", "controller/session",
                          "controller/validation/schedule", "muster/v1"],
     "controller/drift": ["controller/audit", "common/base", "controller/store", "controller/session",
                          "controller/inventory", "controller/claim", "controller/run",

@@ -24,6 +24,8 @@ constexpr size_t kMaxSystem = 64;
 constexpr size_t kMaxCa = 64 << 10;
 constexpr uint16_t kRedfishPort = 443;
 constexpr uint16_t kIpmiPort = 623;
+constexpr absl::Duration kShortestCycle = absl::Minutes(2);
+constexpr absl::Duration kLongestCycle = absl::Hours(24);
 
 constexpr Word<BmcProtocol> kProtocols[] = {{"redfish", BmcProtocol::kRedfish},
                                             {"ipmi", BmcProtocol::kIpmi}};
@@ -87,6 +89,14 @@ bool SetSystem(const Json& value, BmcAccess& access) {
   access.system = TextOf(value);
   return IsMadeOf(access.system, "_-.", kMaxSystem);
 }
+bool SetCycleAfter(const Json& value, BmcAccess& access) {
+  absl::Duration after;
+  if (!absl::ParseDuration(TextOf(value), &after) || after < kShortestCycle ||
+      after > kLongestCycle)
+    return false;
+  access.cycle_after = after;
+  return true;
+}
 bool SetCipherSuite(const Json& value, BmcAccess& access) {
   if (value != 3 && value != 17) return false;
   access.cipher_suite = value.get<uint8_t>();
@@ -114,6 +124,8 @@ constexpr Row kRows[] = {
     {"bmc_system", &SetSystem,
      "must be the id of a system of the BMC: up to 64 letters, digits and _-.",
      BmcProtocol::kRedfish},
+    {"bmc_cycle_after", &SetCycleAfter, "must be a time from 2m to 24h, such as \"15m\"",
+     std::nullopt},
     {"bmc_cipher_suite", &SetCipherSuite, "must be 17 or 3", BmcProtocol::kIpmi},
 };
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace muster::controller {
 
@@ -30,6 +32,8 @@ struct BmcAccess {
   std::string ca;
   bool is_verified = true;
   std::string system;  // the id of the machine behind a controller of several; "": there is one
+  // How long a node may be away for a reboot before it is power cycled, once; nullopt: for ever.
+  std::optional<absl::Duration> cycle_after;
   // IPMI.
   uint8_t cipher_suite = 17;
 };

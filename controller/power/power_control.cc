@@ -1,5 +1,6 @@
 #include "controller/power/power_control.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -48,6 +49,7 @@ std::string WordsOf(const PowerAction& action) {
   return absl::StrCat(PowerVerbName(action.order.verb), action.order.is_soft ? ", soft" : "",
                       kDevices[static_cast<size_t>(action.order.boot)],
                       action.force ? ", whatever Slurm says" : "",
+                      action.run_id.empty() ? "" : ", for run ", action.run_id,
                       action.reason.empty() ? "" : "; reason: ", action.reason);
 }
 
@@ -211,7 +213,7 @@ absl::StatusOr<std::shared_ptr<PowerWatch>> PowerControl::Begin(PowerAction acti
   const auto execution = std::make_shared<Execution>(*this, NewShortId("p"), std::move(action),
                                                      actor, std::move(on_ready));
   const PowerVerb verb = execution->action.order.verb;
-  if (IsDisruptive(verb)) {
+  if (IsDisruptive(verb) && execution->action.run_id.empty()) {
     RETURN_IF_ERROR(
         with_.claims.Claim({execution->id,
                             absl::StrCat("order ", execution->id, " of ", actor.name, " (power ",
@@ -238,25 +240,34 @@ absl::StatusOr<std::shared_ptr<PowerWatch>> PowerControl::Begin(PowerAction acti
 }
 
 std::optional<PowerControl::Task> PowerControl::TakeTask() {
+  // The order with the fewest threads comes first, so that a large one does not hold up the others.
+  std::optional<Task> best;
   for (const auto& [id, execution] : executions_) {
     if (execution->IsCut() || execution->is_checking) continue;
+    if (best.has_value() && best->execution->running <= execution->running) continue;
     if (!execution->is_checked) {
-      execution->is_checking = true;
-      ++execution->running;
-      return Task{execution, std::nullopt};
+      best = Task{execution, std::nullopt};
+      continue;
     }
     const bool switches_on = execution->action.order.verb == PowerVerb::kOn;
-    for (auto it = execution->pending.begin(); it != execution->pending.end(); ++it) {
-      const std::string& rack = execution->action.targets[*it].need.rack;
+    for (const size_t target : execution->pending) {
+      const std::string& rack = execution->action.targets[target].need.rack;
       // One thread waits for a turn in a rack; the others have better things to do.
       if (switches_on && waiting_racks_.count(rack) > 0) continue;
-      const Task task{execution, *it};
-      execution->pending.erase(it);
-      ++execution->running;
-      return task;
+      best = Task{execution, target};
+      break;
     }
   }
-  return std::nullopt;
+  if (!best.has_value()) return std::nullopt;
+  Execution& execution = *best->execution;
+  ++execution.running;
+  if (best->target.has_value()) {
+    execution.pending.erase(
+        std::find(execution.pending.begin(), execution.pending.end(), *best->target));
+  } else {
+    execution.is_checking = true;
+  }
+  return best;
 }
 
 absl::Time PowerControl::Step() {

@@ -41,6 +41,7 @@ struct PowerAction {
   PowerOrder order;
   std::vector<PowerTarget> targets;  // at least one
   bool force = false;                // whatever Slurm says
+  std::string run_id;                // whose nodes they are; "": nobody's, and they are claimed
   std::string reason;                // for the audit log
 };
 

@@ -59,6 +59,7 @@ Work::Work(const Config& config, Core& core)
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
       power(ForPower()),
+      rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
@@ -82,6 +83,7 @@ absl::Status Work::Start() {
   drift.Start();
   commands.Start();
   power.Start();
+  rescue.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
@@ -102,6 +104,7 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
+  rescue.Stop();
   power.Stop();
   health.Stop();
   drift.Stop();

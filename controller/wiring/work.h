@@ -16,6 +16,7 @@
 #include "controller/housekeeper.h"
 #include "controller/notify/notifications.h"
 #include "controller/power/power_control.h"
+#include "controller/power/reboot_rescue.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/update_policies.h"
 #include "controller/run/plan/playbook_compiler.h"
@@ -83,6 +84,7 @@ struct Work {
   SecretRotations rotations;
   NodeCommands commands;
   power::PowerControl power;
+  power::RebootRescue rescue;
   Housekeeper housekeeper;
 };
 

@@ -30,7 +30,7 @@ TEST(BmcAccessTest, ANodeSaysMoreThanItsGroup) {
   const auto access = AccessOf(
       absl::StrCat(", bmc_address: 10.1.0.1, vars: {bmc_certificate: \"sha256:", kPin, "\"}"),
       "bmc_protocol: redfish, bmc_user: muster, bmc_password_secret: bmc.1, bmc_port: 8443, "
-      "bmc_system: System.Embedded.1");
+      "bmc_system: System.Embedded.1, bmc_cycle_after: 15m");
   ASSERT_OK(access);
   EXPECT_EQ(access->protocol, BmcProtocol::kRedfish);
   EXPECT_EQ(access->address, "10.1.0.1");
@@ -40,6 +40,7 @@ TEST(BmcAccessTest, ANodeSaysMoreThanItsGroup) {
   EXPECT_EQ(access->certificate, kPin);
   EXPECT_EQ(access->system, "System.Embedded.1");
   EXPECT_TRUE(access->is_verified);
+  EXPECT_EQ(access->cycle_after, absl::Minutes(15));
 }
 
 TEST(BmcAccessTest, PortsAndSuitesHaveDefaults) {
@@ -74,11 +75,11 @@ TEST(BmcAccessTest, WhatIsMissingIsNamed) {
 
 // With file, line and column, before anything is asked.
 TEST(BmcAccessTest, AWrongValueIsAnErrorOfTheInventory) {
-  for (const char* vars :
-       {"bmc_protocol: ssh", "bmc_port: 0", "bmc_port: \"443\"", "bmc_user: \"a b\"",
-        "bmc_password_secret: \"hunter 2\"", "bmc_password_secret: [a]",
-        "bmc_certificate: sha256:aa", "bmc_ca: none", "bmc_verify: false", "bmc_system: a/b",
-        "bmc_cipher_suite: 0", "bmc_cipher_suite: \"3\""})
+  for (const char* vars : {"bmc_protocol: ssh", "bmc_port: 0", "bmc_port: \"443\"",
+                           "bmc_user: \"a b\"", "bmc_password_secret: \"hunter 2\"",
+                           "bmc_password_secret: [a]", "bmc_certificate: sha256:aa", "bmc_ca: none",
+                           "bmc_verify: false", "bmc_system: a/b", "bmc_cycle_after: 1m",
+                           "bmc_cycle_after: 15", "bmc_cipher_suite: 0", "bmc_cipher_suite: \"3\""})
     EXPECT_THAT(AccessOf(", bmc_address: 10.1.0.1", vars),
                 StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }

@@ -101,7 +101,10 @@ class PowerControlTest : public ::testing::Test {
     }));
     return entries;
   }
-  FakeMachinePower& Machine(const std::string& node) { return machines_[node]; }
+  FakeMachinePower& Machine(const std::string& node) {
+    absl::MutexLock lock(&mutex_);
+    return machines_[node];
+  }
 
   RealClock clock_;
   std::unique_ptr<Store> store_;
@@ -243,6 +246,26 @@ TEST_F(PowerControlTest, MachinesOfARackComeOnOneAfterTheOther) {
   };
   EXPECT_GE(at("c2 waiting off: the last machine of rack r1"), 0) << "it says why it waits";
   EXPECT_LT(at("d1 done"), at("c2 done")) << "another rack does not wait";
+}
+
+// Two threads, and an order for a hundred BMCs that hang.
+TEST_F(PowerControlTest, ALargeOrderHoldsUpNoOther) {
+  PowerAction large = Action(PowerVerb::kOff, {});
+  large.force = true;
+  for (int i = 0; i < 100; ++i) {
+    const std::string node = absl::StrCat("x", i);
+    large.targets.push_back(Action(PowerVerb::kOff, {node}).targets[0]);
+    Machine(node).Set(PowerState::kOn);
+    absl::MutexLock lock(&Machine(node).mutex);
+    Machine(node).lies = true;
+  }
+  const auto watch = Begin(std::move(large));
+  const absl::Time began = clock_.Now();
+  EXPECT_THAT(Do(Action(PowerVerb::kStatus, {"c1", "c2", "c3"})),
+              ElementsAre(std::pair("c1", "done off"), std::pair("c2", "done off"),
+                          std::pair("c3", "done off")));
+  EXPECT_LT(clock_.Now() - began, absl::Seconds(2));
+  watch->Cancel();
 }
 
 TEST_F(PowerControlTest, AMachineThatItsRackCannotCarryStaysOff) {
