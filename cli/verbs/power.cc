@@ -170,7 +170,6 @@ absl::StatusOr<int> Change(Context& context, const PowerOptions& options, v1::Po
   }
   const bool ends_work =
       verb == v1::POWER_VERB_OFF || verb == v1::POWER_VERB_CYCLE || verb == v1::POWER_VERB_RESET;
-  if (ends_work && !options.yes) RETURN_IF_ERROR(RequireTerminal("change the power of nodes"));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   if (ends_work && !options.yes) RETURN_IF_ERROR(Ask(*connection, request));
   PowerStub stub(connection->channel());

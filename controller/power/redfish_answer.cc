@@ -71,6 +71,14 @@ bool IsRedfishPath(absl::string_view path) {
          });
 }
 
+absl::StatusOr<std::string> ParseRedfishRoot(absl::string_view body) {
+  const json root = Parse(body);
+  const json* const systems = Find(root, "Systems");
+  const std::string path = systems == nullptr ? "" : TextAt(*systems, "@odata.id");
+  if (!IsRedfishPath(path)) return NotRedfish("it does not say where its systems are");
+  return path;
+}
+
 absl::StatusOr<std::string> ParseRedfishSystems(absl::string_view body, absl::string_view id) {
   const json collection = Parse(body);
   const json* const members = Find(collection, "Members");

@@ -29,6 +29,10 @@ struct RedfishSystem {
 // Whether text is a path on the service that answered: what a BMC names is asked from that BMC.
 bool IsRedfishPath(absl::string_view path);
 
+// The path of the collection of systems that a service's root names. FailedPrecondition: the text
+// is no root.
+absl::StatusOr<std::string> ParseRedfishRoot(absl::string_view body);
+
 // The path of the one system of a collection, or of the one with this id. FailedPrecondition: there
 // is none, or there are several and `id` is empty; the message names them.
 absl::StatusOr<std::string> ParseRedfishSystems(absl::string_view body, absl::string_view id);

@@ -12,6 +12,9 @@
 namespace muster::controller::power {
 namespace {
 
+// The one path that all services have.
+constexpr char kRoot[] = "/redfish/v1/";
+
 // Redfish's words for a change, the preferred one first.
 struct ResetRow {
   PowerChange change;
@@ -91,7 +94,9 @@ absl::StatusOr<std::string> RedfishBmc::Ask(const std::string& method, const std
 
 absl::StatusOr<RedfishSystem> RedfishBmc::System() {
   if (system_path_.empty()) {
-    ASSIGN_OR_RETURN(const std::string systems, Ask("GET", "/redfish/v1/Systems"));
+    ASSIGN_OR_RETURN(const std::string root, Ask("GET", kRoot));
+    ASSIGN_OR_RETURN(const std::string collection, ParseRedfishRoot(root));
+    ASSIGN_OR_RETURN(const std::string systems, Ask("GET", collection));
     ASSIGN_OR_RETURN(system_path_, ParseRedfishSystems(systems, access_.system));
   }
   ASSIGN_OR_RETURN(const std::string body, Ask("GET", system_path_));

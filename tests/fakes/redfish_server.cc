@@ -16,6 +16,7 @@
 namespace muster::testing {
 namespace {
 
+constexpr char kRoot[] = "/redfish/v1/";
 constexpr char kSystems[] = "/redfish/v1/Systems";
 constexpr char kSystem[] = "/redfish/v1/Systems/1";
 constexpr char kReset[] = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
@@ -42,7 +43,7 @@ RedfishServer::RedfishServer(std::string user, std::string password)
   ca_ = authority.certificate_pem;
   pin_ = std::string(absl::StripPrefix(*pki::Sha256Pin(certificate), "sha256:"));
   server_ = std::make_unique<HttpServer>(certificate, key.key_pem);
-  for (const char* path : {kSystems, kSystem, kReset})
+  for (const char* path : {kRoot, kSystems, kSystem, kReset})
     server_->Handle(path, [this](const HttpRequest& request) { return Answer(request); });
 }
 
@@ -100,6 +101,8 @@ HttpReply RedfishServer::Answer(const HttpRequest& request) {
       given->second !=
           absl::StrCat("Basic ", absl::Base64Escape(absl::StrCat(user_, ":", password_))))
     return Error(401, "The user name or password is wrong.");
+  if (request.path == kRoot)
+    return {.body = nlohmann::json{{"Systems", {{"@odata.id", kSystems}}}}.dump()};
   if (request.path == kSystems)
     return {.body = nlohmann::json{{"Members", {{{"@odata.id", kSystem}}}}}.dump()};
   return System(request);
@@ -119,6 +122,8 @@ HttpReply RedfishServer::System(const HttpRequest& request) {
                                         {"On", "ForceOff", "GracefulShutdown", "ForceRestart"}}}}}}}
                         .dump()};
   }
+  if (request.method == "PATCH" && request.headers.count("if-match") == 0)
+    return Error(428, "The request lacks If-Match.");
   const nlohmann::json body = nlohmann::json::parse(request.body, nullptr, false);
   if (body.is_discarded()) return Error(400, "The request is not JSON.");
   if (request.path == kReset) {

@@ -23,6 +23,8 @@ void Read(absl::string_view body) {
       Check(IsPlain(path.status().message(), Lines::kOne));
     }
   }
+  const auto root = ParseRedfishRoot(body);
+  Check(root.ok() ? IsRedfishPath(*root) : IsPlain(root.status().message(), Lines::kOne));
   const auto system = ParseRedfishSystem(body);
   if (system.ok()) {
     Check(system->reset_path.empty() || IsRedfishPath(system->reset_path));

@@ -33,6 +33,11 @@ TEST(RedfishAnswerTest, PathsStayOnTheService) {
 }
 
 TEST(RedfishAnswerTest, FindsTheSystem) {
+  EXPECT_EQ(*ParseRedfishRoot(R"({"Systems": {"@odata.id": "/redfish/v1/Systems/"}})"),
+            "/redfish/v1/Systems/");
+  for (const char* bad : {"", "{}", R"({"Systems": "/redfish/v1/Systems"})",
+                          R"({"Systems": {"@odata.id": "//10.0.0.1/redfish/"}})"})
+    EXPECT_EQ(ParseRedfishRoot(bad).status().code(), kRefused) << bad;
   constexpr char kOne[] = R"({"Members": [{"@odata.id": "/redfish/v1/Systems/Self"}]})";
   constexpr char kTwo[] =
       R"({"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/HGX_0/"}]})";

@@ -73,7 +73,7 @@ TEST_F(RedfishBmcTest, TrustsTheNamedCertificateAlone) {
   access.certificate.clear();
   EXPECT_THAT(Bmc(access).State(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(server_.pin())));
-  EXPECT_THAT(server_.requests(), SizeIs(2)) << "the password went nowhere";
+  EXPECT_THAT(server_.requests(), SizeIs(3)) << "the password went nowhere";
   access.ca = server_.ca();
   EXPECT_OK(Bmc(access).State());
   // Another one than it was, although its authority is known.
