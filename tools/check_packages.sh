@@ -7,7 +7,8 @@ export LC_ALL=C
 # Libraries with a stable C ABI that every supported release has. Whatever else
 # turns up here would bind a package to the release it was built on.
 readonly allowed_libraries=' ld-linux-x86-64 ld-linux-aarch64 libc libm libgcc_s libz libssl
- libcrypt libcrypto libcurl libarchive libsystemd libblkid libhwloc libmicrohttpd libsqlite3 '
+ libcrypt libcrypto libcurl libarchive libsystemd libblkid libhwloc libmicrohttpd
+ libsqlite3 libfreeipmi '
 readonly newest_glibc=2.36   # Debian 12
 
 # PACKAGE MODE PATH; all files are root's. A path that ends in * is a pattern.
@@ -38,6 +39,7 @@ controller Depends    systemd
 controller Depends    gpgv
 controller Depends    libc6
 controller Depends    libcurl4
+controller Depends    libfreeipmi17
 controller Recommends ca-certificates
 controller Recommends muster-cli
 cli        Depends    libc6

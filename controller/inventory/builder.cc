@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/text/hostlist.h"
 #include "common/yaml/value.h"
+#include "controller/inventory/bmc_access.h"
 #include "controller/inventory/names.h"
 #include "controller/inventory/words.h"
 
@@ -381,9 +382,10 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
                                owner, ", first in ", first->second));
       continue;
     }
-    out->push_back(Variable{
-        entry.key, std::make_shared<const nlohmann::ordered_json>(yaml::ToValue(entry.value)),
-        level, std::string(owner), origin.ToPlace()});
+    auto value = std::make_shared<const nlohmann::ordered_json>(yaml::ToValue(entry.value));
+    errors_.Check(Origin{&document, entry.value.mark()}, CheckBmcVariable(entry.key, *value));
+    out->push_back(
+        Variable{entry.key, std::move(value), level, std::string(owner), origin.ToPlace()});
   }
 }
 

@@ -23,6 +23,7 @@
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
 #include "controller/service/notification_service.h"
+#include "controller/service/power_service.h"
 #include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
@@ -89,6 +90,7 @@ struct Front {
   HealthService health;
   DriftService drift;
   CommandService commands;
+  PowerService power;
   NotificationService notifications;
   snapshot::Snapshots snapshot_changes;
   SnapshotService snapshots;

@@ -14,6 +14,7 @@
 #include "controller/gate/slurm_jobs.h"
 #include "controller/log.h"
 #include "controller/memory.h"
+#include "controller/power/open_bmc.h"
 #include "controller/run/plan/earlier_approvals.h"
 #include "controller/service/front/run_mandate.h"
 #include "controller/slurm/slurmctld_node.h"
@@ -57,6 +58,8 @@ Work::Work(const Config& config, Core& core)
       health(ForHealth()),
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
+      power(ForPower()),
+      rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
@@ -79,6 +82,8 @@ absl::Status Work::Start() {
   policies.Start();
   drift.Start();
   commands.Start();
+  power.Start();
+  rescue.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
@@ -91,6 +96,7 @@ absl::Status Work::Start() {
 void Work::EndStreams() {
   slurm.Stop();
   commands.Stop();
+  power.EndWatches();
   runs.EndWatches();
   validations.EndWatches();
   rollouts.EndWatches();
@@ -98,6 +104,8 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
+  rescue.Stop();
+  power.Stop();
   health.Stop();
   drift.Stop();
   policies.Stop();
@@ -308,6 +316,18 @@ rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
           [this](const RunMandate& mandate) {
             return CheckMandate(mandate, *core_.resources.store, core_.denylist, core_.clock.Now());
           },
+      .warn = LogWarning,
+  };
+}
+
+power::PowerCollaborators Work::ForPower() {
+  return {
+      .store = *core_.resources.store,
+      .clock = core_.clock,
+      .secrets = *core_.resources.secrets,
+      .claims = claims,
+      .slurm = slurm,
+      .open_bmc = power::OpenBmc,
       .warn = LogWarning,
   };
 }

@@ -15,6 +15,8 @@
 #include "controller/health/health_monitor.h"
 #include "controller/housekeeper.h"
 #include "controller/notify/notifications.h"
+#include "controller/power/power_control.h"
+#include "controller/power/reboot_rescue.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/update_policies.h"
 #include "controller/run/plan/playbook_compiler.h"
@@ -55,6 +57,7 @@ struct Work {
   RunCollaborators ForRuns(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
+  power::PowerCollaborators ForPower();
   // The facts that a node was asked for are in the store, or refused.
   void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused);
   // Slurm, or the nodes' state for it, may have changed.
@@ -80,6 +83,8 @@ struct Work {
   health::HealthMonitor health;
   SecretRotations rotations;
   NodeCommands commands;
+  power::PowerControl power;
+  power::RebootRescue rescue;
   Housekeeper housekeeper;
 };
 

@@ -50,7 +50,7 @@ struct HttpCall {
                            void** state) {
     auto* server = static_cast<HttpServer*>(self);
     HttpRequest request;
-    if (absl::string_view(method) == "POST") {
+    if (absl::string_view(method) == "POST" || absl::string_view(method) == "PATCH") {
       // Called for the headers, for each part of the body, and at its end.
       if (*state == nullptr) {
         *state = new std::string;

@@ -68,6 +68,10 @@ constexpr AuthorizationRow kTable[] = {
      "notify list"},
     {"/muster.v1.NotificationService/TestNotificationChannel", Audience::kOperators, "notify test"},
 
+    {"/muster.v1.PowerService/ChangePower", Audience::kOperators, "power"},
+    // BMCs are slow, and lock out those who ask too often.
+    {"/muster.v1.PowerService/ReadPower", Audience::kOperators, "power status"},
+
     {"/muster.v1.RolloutService/AbortRollout", Audience::kOperators, "rollout abort"},
     {"/muster.v1.RolloutService/CreateRollout", Audience::kOperators, "update"},
     {"/muster.v1.RolloutService/ExplainRolloutNode", Audience::kViewers, "rollout explain"},

@@ -51,6 +51,8 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.InventoryService/ApplyInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/CheckInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/DiffInventory", CallKind::kHeavy},
+    {"/muster.v1.PowerService/ChangePower", CallKind::kWatch},
+    {"/muster.v1.PowerService/ReadPower", CallKind::kWatch},
     {"/muster.v1.RolloutService/CreateRollout", CallKind::kHeavy},
     {"/muster.v1.RolloutService/PreviewRollout", CallKind::kHeavy},
     {"/muster.v1.RolloutService/WatchRollout", CallKind::kWatch},

@@ -17,6 +17,7 @@
 #include "muster/v1/health.pb.h"
 #include "muster/v1/inventory.pb.h"
 #include "muster/v1/node.pb.h"
+#include "muster/v1/power.pb.h"
 #include "muster/v1/rollout.pb.h"
 
 namespace muster::controller {
@@ -124,6 +125,29 @@ absl::Status Validate(const v1::DrainNodesRequest& request) {
   if (absl::StripAsciiWhitespace(request.reason()).empty())
     return absl::InvalidArgumentError("reason: specify a reason; others see it in Slurm");
   return CheckReason(request.reason());
+}
+
+absl::Status Validate(const v1::ChangePowerRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  if (request.verb() == v1::POWER_VERB_UNSPECIFIED || !v1::PowerVerb_IsValid(request.verb()))
+    return absl::InvalidArgumentError("verb: on, off, cycle, reset or identify");
+  const bool goes_off =
+      request.verb() == v1::POWER_VERB_OFF || request.verb() == v1::POWER_VERB_CYCLE;
+  if (request.soft() && !goes_off)
+    return absl::InvalidArgumentError("soft: only off and cycle can be soft");
+  const bool boots = request.verb() == v1::POWER_VERB_ON ||
+                     request.verb() == v1::POWER_VERB_CYCLE ||
+                     request.verb() == v1::POWER_VERB_RESET;
+  if (!v1::BootDevice_IsValid(request.boot_once()))
+    return absl::InvalidArgumentError("boot_once: pxe, disk or bios");
+  if (request.boot_once() != v1::BOOT_DEVICE_UNSPECIFIED && !boots)
+    return absl::InvalidArgumentError("boot_once: only on, cycle and reset boot");
+  return CheckReason(request.reason());
+}
+
+absl::Status Validate(const v1::ReadPowerRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  return absl::OkStatus();
 }
 
 absl::Status Validate(const v1::RemoveNodeRequest& request) {

@@ -13,11 +13,13 @@
 #include "absl/time/time.h"
 
 namespace muster::v1 {
+class ChangePowerRequest;
 class CreateRolloutRequest;
 class CreateSilenceRequest;
 class CreateTokenRequest;
 class DrainNodesRequest;
 class InventoryFile;
+class ReadPowerRequest;
 class RemoveNodeRequest;
 class ResumeNodesRequest;
 class RunCommandRequest;
@@ -40,9 +42,11 @@ absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist);
 // The token's lifetime; the default where none was given.
 absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request);
 
+absl::Status Validate(const v1::ChangePowerRequest& request);
 absl::Status Validate(const v1::CreateRolloutRequest& request);
 absl::Status Validate(const v1::CreateSilenceRequest& request);
 absl::Status Validate(const v1::DrainNodesRequest& request);
+absl::Status Validate(const v1::ReadPowerRequest& request);
 absl::Status Validate(const v1::RemoveNodeRequest& request);
 absl::Status Validate(const v1::ResumeNodesRequest& request);
 absl::Status Validate(const v1::RunCommandRequest& request);

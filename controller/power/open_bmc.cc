@@ -1,0 +1,17 @@
+#include "controller/power/open_bmc.h"
+
+#include <utility>
+
+#include "controller/power/ipmi_bmc.h"
+#include "controller/power/redfish_bmc.h"
+
+namespace muster::controller::power {
+
+std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, std::string password, Cancelled cancelled) {
+  SecretBuffer secret(std::move(password));
+  if (access.protocol == BmcProtocol::kIpmi)
+    return std::make_unique<IpmiBmc>(access, std::move(secret));
+  return std::make_unique<RedfishBmc>(access, std::move(secret), std::move(cancelled));
+}
+
+}  // namespace muster::controller::power

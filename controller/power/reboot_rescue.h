@@ -1,0 +1,63 @@
+// Nodes that do not come back from a reboot: the last resort, where the inventory allows it.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/worker.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+class AgentSessions;
+class Inventory;
+class InventorySource;
+class Store;
+}  // namespace muster::controller
+
+namespace muster::controller::power {
+
+class PowerControl;
+
+// Which of the open reboots are to be ended by a power cycle now: those of nodes that are away, and
+// have been for longer than their bmc_cycle_after. A reboot whose time came before `since` is left
+// alone: an earlier process may have cycled it. Pure.
+std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
+                                      const Inventory& inventory,
+                                      const std::function<bool(const std::string& uuid)>& is_up,
+                                      absl::Time since, absl::Time now);
+
+// Power cycles such nodes, each at most once for a reboot, as the controller. The reboot's run
+// waits for the node meanwhile and has it drained; Slurm is asked all the same.
+class RebootRescue {
+ public:
+  static constexpr absl::Duration kInterval = absl::Seconds(10);
+
+  // The references must outlive the object. `warn` writes to the log.
+  RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory, Clock& clock,
+               PowerControl& control, std::function<void(absl::string_view)> warn);
+
+  void Start() { worker_.Start(); }
+  void Stop() { worker_.Stop(); }
+
+ private:
+  absl::Time Step();
+  absl::Status Look();
+  absl::StatusOr<std::vector<RebootRecord>> OpenReboots();
+
+  Store& store_;
+  AgentSessions& sessions_;
+  InventorySource& inventory_;
+  Clock& clock_;
+  PowerControl& control_;
+  const std::function<void(absl::string_view)> warn_;
+  const absl::Time since_;
+  std::set<std::string> rescued_;  // permits; the worker's own
+  Worker worker_;
+};
+
+}  // namespace muster::controller::power

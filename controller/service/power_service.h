@@ -1,0 +1,55 @@
+// The power of machines.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "muster/v1/power.grpc.pb.h"
+
+namespace muster::controller {
+
+class AgentSessions;
+class InventorySource;
+class OpenCalls;
+class Store;
+namespace power {
+class PowerControl;
+struct PowerAction;
+}  // namespace power
+
+// PowerService. Thread-safe. Calls hold no thread.
+class PowerService final
+    : public v1::PowerService::WithCallbackMethod_ReadPower<
+          v1::PowerService::WithCallbackMethod_ChangePower<v1::PowerService::Service>> {
+ public:
+  // The references must outlive the object.
+  PowerService(power::PowerControl& control, InventorySource& inventory, Store& store,
+               AgentSessions& sessions, OpenCalls& calls)
+      : control_(control),
+        inventory_(inventory),
+        store_(store),
+        sessions_(sessions),
+        calls_(calls) {}
+
+  grpc::ServerWriteReactor<v1::PowerEvent>* ReadPower(grpc::CallbackServerContext* context,
+                                                      const v1::ReadPowerRequest* request) override;
+  grpc::ServerWriteReactor<v1::PowerEvent>* ChangePower(
+      grpc::CallbackServerContext* context, const v1::ChangePowerRequest* request) override;
+
+ private:
+  grpc::ServerWriteReactor<v1::PowerEvent>* Begin(
+      grpc::CallbackServerContext* context,
+      const std::function<absl::StatusOr<power::PowerAction>()>& action);
+  absl::StatusOr<power::PowerAction> ActionOf(const v1::ChangePowerRequest& request);
+  // Sets the targets of the action. FailedPrecondition: a rollout has one of them.
+  absl::Status AddTargets(const std::string& selector, power::PowerAction& action);
+
+  power::PowerControl& control_;
+  InventorySource& inventory_;
+  Store& store_;
+  AgentSessions& sessions_;
+  OpenCalls& calls_;
+};
+
+}  // namespace muster::controller

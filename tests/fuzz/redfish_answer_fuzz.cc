@@ -1,0 +1,45 @@
+// A BMC answers with whatever it likes. Only paths on the BMC itself and plain text come out of it.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "common/base/text/plain_text.h"
+#include "controller/power/redfish_answer.h"
+
+namespace muster::controller::power {
+namespace {
+
+void Check(bool holds) {
+  if (!holds) std::abort();
+}
+
+void Read(absl::string_view body) {
+  for (const char* id : {"", "1"}) {
+    const auto path = ParseRedfishSystems(body, id);
+    if (path.ok()) {
+      Check(IsRedfishPath(*path));
+    } else {
+      Check(IsPlain(path.status().message(), Lines::kOne));
+    }
+  }
+  const auto root = ParseRedfishRoot(body);
+  Check(root.ok() ? IsRedfishPath(*root) : IsPlain(root.status().message(), Lines::kOne));
+  const auto system = ParseRedfishSystem(body);
+  if (system.ok()) {
+    Check(system->reset_path.empty() || IsRedfishPath(system->reset_path));
+    Check(system->reset_types.size() <= 32);
+  } else {
+    Check(IsPlain(system.status().message(), Lines::kOne));
+  }
+  const std::string error = ParseRedfishError(body);
+  Check(error.size() <= 200 && IsPlain(error, Lines::kOne));
+}
+
+}  // namespace
+}  // namespace muster::controller::power
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  muster::controller::power::Read({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,189 @@
+#include "controller/power/power_steps.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/fakes/fake_bmc.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller::power {
+namespace {
+
+using ::muster::testing::FakeBmc;
+using ::muster::testing::FakeClock;
+using ::muster::testing::FakeMachinePower;
+using ::muster::testing::Said;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PowerStepsTest : public ::testing::Test {
+ protected:
+  PowerOutcome Do(PowerVerb verb, bool is_soft = false, BootDevice boot = BootDevice::kDefault) {
+    FakeBmc bmc(machine_);
+    return CarryOut(bmc, {verb, is_soft, boot}, {},
+                    {.clock = clock_,
+                     .await_turn =
+                         [this](bool in_cycle) {
+                           turns_.push_back(in_cycle);
+                           return in_cycle ? absl::OkStatus() : turn_;
+                         },
+                     .on_off = [this] { ++offs_; },
+                     .on_asked = [this](absl::string_view words) { asked_.emplace_back(words); },
+                     .is_hurried = [this] { return is_hurried_; }});
+  }
+
+  FakeClock clock_;
+  FakeMachinePower machine_;
+  absl::Status turn_;
+  bool is_hurried_ = false;
+  int offs_ = 0;
+  std::vector<bool> turns_;
+  std::vector<std::string> asked_;
+};
+
+TEST_F(PowerStepsTest, SwitchesOnWhatIsOff) {
+  const PowerOutcome outcome = Do(PowerVerb::kOn, false, BootDevice::kPxe);
+  ASSERT_OK(outcome.status);
+  EXPECT_EQ(outcome.state, PowerState::kOn);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("boot pxe", "on"));
+  EXPECT_THAT(turns_, ElementsAre(false));
+}
+
+TEST_F(PowerStepsTest, LeavesAloneWhatIsSoAlready) {
+  machine_.Set(PowerState::kOn);
+  EXPECT_EQ(Do(PowerVerb::kOn).note, "it was on already");
+  machine_.Set(PowerState::kOff);
+  EXPECT_EQ(Do(PowerVerb::kOff).note, "it was off already");
+  EXPECT_THAT(machine_.Orders(), IsEmpty());
+  EXPECT_THAT(turns_, IsEmpty());
+}
+
+TEST_F(PowerStepsTest, WhatHasNoTurnStaysOff) {
+  turn_ = absl::FailedPreconditionError("the rack is full");
+  EXPECT_EQ(Do(PowerVerb::kOn).status, turn_);
+  EXPECT_THAT(machine_.Orders(), IsEmpty());
+}
+
+TEST_F(PowerStepsTest, CyclesBothHalves) {
+  machine_.Set(PowerState::kOn);
+  const absl::Time began = clock_.Now();
+  const PowerOutcome outcome = Do(PowerVerb::kCycle, false, BootDevice::kBios);
+  ASSERT_OK(outcome.status);
+  EXPECT_EQ(outcome.state, PowerState::kOn);
+  // The boot device comes first: without it nothing is switched off.
+  EXPECT_THAT(machine_.Orders(), ElementsAre("boot bios", "off", "on"));
+  EXPECT_THAT(turns_, ElementsAre(true));
+  EXPECT_EQ(offs_, 1);
+  EXPECT_GE(clock_.Now() - began, PowerPatience{}.off);
+}
+
+TEST_F(PowerStepsTest, ACycleThatSwitchedOffAlwaysSwitchesOn) {
+  machine_.Set(PowerState::kOn);
+  turn_ = absl::CancelledError("nobody waits");
+  ASSERT_OK(Do(PowerVerb::kCycle).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
+
+  // The BMC goes away for as long as anybody waits, right after it has taken the order.
+  FakeMachinePower lost;
+  FakeBmc bmc(lost);
+  lost.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&lost.mutex);
+    lost.next = {absl::OkStatus(), absl::OkStatus()};
+    for (int i = 0; i < 31; ++i) lost.next.push_back(absl::UnavailableError("away"));
+  }
+  const PowerOutcome outcome = CarryOut(bmc, {PowerVerb::kCycle}, {},
+                                        {.clock = clock_,
+                                         .await_turn = [](bool) { return absl::OkStatus(); },
+                                         .on_off = [] {},
+                                         .on_asked = [](absl::string_view) {},
+                                         .is_hurried = [] { return false; }});
+  EXPECT_THAT(outcome.status, StatusIs(absl::StatusCode::kUnavailable, Said()));
+  EXPECT_EQ(outcome.state, PowerState::kOn);
+  EXPECT_THAT(lost.Orders(), ElementsAre("off", "on"));
+}
+
+TEST_F(PowerStepsTest, ACycleOfWhatIsOffSwitchesOn) {
+  EXPECT_EQ(Do(PowerVerb::kCycle).note, "it was off before");
+  EXPECT_THAT(machine_.Orders(), ElementsAre("on"));
+  EXPECT_THAT(turns_, ElementsAre(false));
+}
+
+// A BMC that takes orders and does not carry them out.
+TEST_F(PowerStepsTest, SeesThroughALie) {
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.lies = true;
+  }
+  const absl::Time began = clock_.Now();
+  const PowerOutcome on = Do(PowerVerb::kOn);
+  EXPECT_THAT(on.status, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(on.state, PowerState::kOff);
+  EXPECT_LE(clock_.Now() - began, absl::Seconds(32));
+  machine_.Set(PowerState::kOn);
+  EXPECT_THAT(Do(PowerVerb::kOff).status, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(Do(PowerVerb::kCycle).state, PowerState::kOn);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("on", "off", "off"));
+}
+
+TEST_F(PowerStepsTest, AsksTheOperatingSystem) {
+  machine_.Set(PowerState::kOn);
+  ASSERT_OK(Do(PowerVerb::kOff, /*is_soft=*/true).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("soft"));
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.ignores_soft = true;
+  }
+  const absl::Time began = clock_.Now();
+  EXPECT_THAT(Do(PowerVerb::kOff, /*is_soft=*/true).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_GE(clock_.Now() - began, PowerPatience{}.soft);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("soft", "soft"));
+}
+
+TEST_F(PowerStepsTest, AStoppingControllerStillEndsACycle) {
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.ignores_soft = true;
+  }
+  is_hurried_ = true;
+  ASSERT_OK(Do(PowerVerb::kCycle, /*is_soft=*/true).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("soft", "off", "on"));
+}
+
+TEST_F(PowerStepsTest, ResetsOnlyWhatIsOn) {
+  EXPECT_THAT(Do(PowerVerb::kReset).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  machine_.Set(PowerState::kOn);
+  ASSERT_OK(Do(PowerVerb::kReset, false, BootDevice::kDisk).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("boot disk", "reset"));
+}
+
+TEST_F(PowerStepsTest, WhatFailsBeforeTheOrderChangesNothing) {
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), absl::FailedPreconditionError("no boot device")};
+  }
+  EXPECT_THAT(Do(PowerVerb::kCycle, false, BootDevice::kPxe).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  machine_.FailWith(absl::UnauthenticatedError("wrong password"));
+  EXPECT_EQ(Do(PowerVerb::kOff).status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(machine_.Orders(), IsEmpty());
+}
+
+TEST_F(PowerStepsTest, Identifies) {
+  ASSERT_OK(Do(PowerVerb::kIdentify).status);
+  ASSERT_OK(Do(PowerVerb::kEndIdentify).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("light on", "light off"));
+}
+
+}  // namespace
+}  // namespace muster::controller::power
