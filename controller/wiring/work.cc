@@ -57,6 +57,7 @@ Work::Work(const Config& config, Core& core)
       health(ForHealth()),
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
+      timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
@@ -79,6 +80,7 @@ absl::Status Work::Start() {
   policies.Start();
   drift.Start();
   commands.Start();
+  timelines.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
@@ -94,6 +96,7 @@ void Work::EndStreams() {
   runs.EndWatches();
   validations.EndWatches();
   rollouts.EndWatches();
+  timelines.Stop();
 }
 
 void Work::Stop() {

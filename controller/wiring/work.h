@@ -21,6 +21,7 @@
 #include "controller/run/run_manager.h"
 #include "controller/run/secret_rotation.h"
 #include "controller/slurm/agent_slurm_control.h"
+#include "controller/timeline/timeline_watches.h"
 #include "controller/validation/engine/follow_ups.h"
 #include "controller/validation/engine/validation_manager.h"
 
@@ -80,6 +81,7 @@ struct Work {
   health::HealthMonitor health;
   SecretRotations rotations;
   NodeCommands commands;
+  timeline::TimelineWatches timelines;
   Housekeeper housekeeper;
 };
 
