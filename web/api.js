@@ -28,9 +28,15 @@ export async function get(path, query = {}) {
   return read(response);
 }
 
-export async function post(path, body = '') {
-  return read(await fetch(`/api/${path}`, {method: 'POST', body, headers: {'X-Muster-Page': '1'}}));
+export async function post(path, body = '', token = '1') {
+  return read(await fetch(`/api/${path}`, {method: 'POST', body, headers: {'X-Muster-Page': token}}));
 }
+
+// What a session's actions prove themselves by.
+let token = '';
+export function useToken(of) { token = of; }
+// act('node/drain', {nodes, reason}): changes something, as the person who is logged in.
+export function act(path, fields) { return post(path, JSON.stringify(fields), token); }
 
 // Events of /api/events/…, until close(). `on` has a function for each name of an event, which gets
 // its data. `onState` is told 'open', 'lost' and 'refused'; a browser comes back by itself after

@@ -1,5 +1,6 @@
 // Routes, the frame around the views, and what keeps a view true.
-import {ApiError, Live, calmly, get, post} from './api.js';
+import {allowActions} from './actions.js';
+import {ApiError, Live, calmly, get, post, useToken} from './api.js';
 import {auditView} from './audit.js';
 import {empty, h, keepTimes, put} from './dom.js';
 import {nodeView} from './node.js';
@@ -7,6 +8,7 @@ import {overviewView} from './overview.js';
 import {rolloutView, rolloutsView} from './rollouts.js';
 import {runView, runsView} from './runs.js';
 import {applyTheme, themeButton} from './theme.js';
+import {eventsView} from './timeline.js';
 import {validationView, validationsView} from './validations.js';
 
 const SECTIONS = [
@@ -14,12 +16,13 @@ const SECTIONS = [
   {key: 'runs', label: 'Runs', href: '#/runs'},
   {key: 'rollouts', label: 'Updates', href: '#/rollouts'},
   {key: 'validations', label: 'Validations', href: '#/validations'},
+  {key: 'events', label: 'Events', href: '#/events'},
   {key: 'audit', label: 'Audit', href: '#/audit', isForOperators: true},
 ];
 const ROUTES = {
   '': (argument, query) => overviewView(query.get('q') ?? '', app),
   node: nodeView, runs: runsView, run: runView, rollouts: rolloutsView, rollout: rolloutView,
-  validations: validationsView, validation: validationView, audit: auditView,
+  validations: validationsView, validation: validationView, events: eventsView, audit: auditView,
 };
 const byId = (id) => document.getElementById(id);
 const [top_, main, banner, query] = ['top', 'main', 'banner', 'query'].map(byId);
@@ -88,6 +91,7 @@ function stopAll() {
   shared = null;
   view?.close?.();
   view = null;
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
 }
 
 function showLogin(why) {
@@ -163,7 +167,19 @@ function markSection() {
   }
 }
 
+// Says what was done, for a while, and to screen readers.
+let saidTimer = null;
+function say(text) {
+  const said = byId('said');
+  said.textContent = text;
+  said.hidden = false;
+  clearTimeout(saidTimer);
+  saidTimer = setTimeout(() => { said.hidden = true; said.textContent = ''; }, 15000);
+}
+
 async function start() {
+  useToken(session.token);
+  allowActions(session, say);
   showFrame();
   startShared();
   route();

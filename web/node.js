@@ -1,6 +1,8 @@
 // One node: what it is, what it does, what is wrong with it.
-import {get} from './api.js';
+import {drainButton, endSilenceButton, resumeButton, silenceButton} from './actions.js';
+import {ApiError, get} from './api.js';
 import {card, empty, facts, h, link, linked, put, table, when} from './dom.js';
+import {eventsOfNode} from './timeline.js';
 import {badge, statusBadge, statusOf, wordBadge} from './words.js';
 
 function note(tone, ...content) { return h(`div.note.${tone}`, null, ...content); }
@@ -77,6 +79,32 @@ function validationCard(name, validations) {
     }), 'Validations of the node') : empty('It was not validated yet.'));
 }
 
+const CONDITION_TONES = {bad: 'bad', unknown: 'warn', ok: 'good'};
+
+function conditionCard(name, health, ask) {
+  const rows = health.conditions.map((view) => {
+    const {condition} = view;
+    return [h('b', null, condition.name), condition.object, badge(condition.status, CONDITION_TONES[condition.status] ?? 'plain'), when(condition.since),
+      view.response.replaceAll('_', ' '), h('span.wrap', null, condition.evidence, view.next ? h('div.quiet', null, linked(view.next)) : null),
+      view.silence_id ? endSilenceButton(view.silence_id, condition.name, ask) : silenceButton(name, condition.name, ask)];
+  });
+  return card('Conditions', rows.length ? table(
+    [{title: 'Condition'}, {title: 'Part'}, {title: 'Status'}, {title: 'Since'}, {title: 'Response'}, {title: 'Found'}, {title: 'Action'}],
+    rows, 'Conditions of the node') : h('p.quiet', null, health.status === 'ok'
+    ? `Nothing is wrong: its agent watches ${health.watched} conditions.` : 'Nothing is known of its health.'));
+}
+
+// A machine that has not joined has no health, and neither has one that the inventory does not name.
+async function healthOf(node) {
+  try {
+    const {nodes} = await get('health', {nodes: node.name});
+    return nodes.find((each) => each.node === node.name) ?? null;
+  } catch (error) {
+    if (error instanceof ApiError && [400, 404, 409].includes(error.status)) return null;
+    throw error;
+  }
+}
+
 // A node that never reported has no summary and no facts.
 async function factsOf(node) {
   return node.summary ? (await get('node/facts', {name: node.name})).facts : null;
@@ -84,16 +112,22 @@ async function factsOf(node) {
 
 export function nodeView(name) {
   const element = h('div');
+  const events = eventsOfNode(name);
+  const ask = () => view.ask?.();
   async function refresh() {
     const [{node}, {validations}] = await Promise.all([get('node', {name}), get('validations', {node: name})]);
-    const of = await factsOf(node);
+    const [of, health] = await Promise.all([factsOf(node), healthOf(node), events.refresh()]);
     const status = statusOf({state: node.state, service: node.service, connected: node.connected, held: node.holds.length > 0});
     put(element,
-      h('div.head', null, h('h1', null, node.name), statusBadge(status), h('span.quiet', null, node.summary)),
+      h('div.head', null, h('h1', null, node.name), statusBadge(status), h('span.quiet', null, node.summary),
+        node.role === 'compute' ? h('span.row.end', null, drainButton(name, ask), resumeButton(name, ask)) : null),
       troubles(node),
+      health ? conditionCard(name, health, ask) : null,
       h('div.halves', null,
         h('div', null, lifeCard(node), validationCard(name, validations)),
-        of === null ? card('Machine', empty('It has not reported yet what it is.')) : h('div', null, machineCard(of), gpuCard(of), networkCard(of), diskCard(of))));
+        of === null ? card('Machine', empty('It has not reported yet what it is.')) : h('div', null, machineCard(of), gpuCard(of), networkCard(of), diskCard(of))),
+      events.element);
   }
-  return {title: name, section: 'overview', element, refresh, on: ['overview']};
+  const view = {title: name, section: 'overview', element, refresh, on: ['overview', 'status']};
+  return view;
 }

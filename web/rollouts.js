@@ -1,4 +1,5 @@
 // Rolling updates: the list, and one as it goes.
+import {continueButton, pauseButton} from './actions.js';
 import {get} from './api.js';
 import {card, empty, facts, h, lasted, link, linked, nodeLink, put, table, when} from './dom.js';
 import {bar, wordBadge} from './words.js';
@@ -35,6 +36,7 @@ function eventLine(event) {
 export function rolloutView(id) {
   const element = h('div');
   let showsAll = false;
+  const ask = () => view.ask?.();
   async function refresh() {
     const {rollout} = await get('rollout', {id});
     const sorted = [...rollout.nodes].sort((a, b) => ORDER.indexOf(a.step) - ORDER.indexOf(b.step));
@@ -42,7 +44,8 @@ export function rolloutView(id) {
     const {request} = rollout;
     put(element,
       h('div.head', null, h('h1', null, request.playbook), wordBadge(rollout.state),
-        h('span.quiet', null, rollout.rollout_id, rollout.finished_at ? `, took ${lasted(rollout.created_at, rollout.finished_at)}` : '')),
+        h('span.quiet', null, rollout.rollout_id, rollout.finished_at ? `, took ${lasted(rollout.created_at, rollout.finished_at)}` : ''),
+        rollout.state === 'paused' ? continueButton(id, ask) : ['rolling', 'soaking'].includes(rollout.state) ? pauseButton(id, ask) : null),
       rollout.message ? h('div.note.warn', null, linked(rollout.message)) : null,
       card('', bar(counts(rollout.nodes), 'Nodes by step'), facts([
         ['Wave', rollout.finished_at ? null : `${rollout.wave + 1} of ${rollout.wave_sizes.length}, to ${rollout.wave_sizes[rollout.wave] ?? rollout.nodes.length} nodes`],
@@ -62,6 +65,7 @@ export function rolloutView(id) {
           ? h('ul.list', null, rollout.events.slice(-MAX_EVENTS).reverse().map(eventLine)) : empty('Nothing yet.'))));
     return !rollout.finished_at;
   }
-  return {title: id, section: 'rollouts', element, refresh, on: ['status'],
+  const view = {title: id, section: 'rollouts', element, refresh, on: ['status'],
     live: {path: `/rollout?id=${encodeURIComponent(id)}`}};
+  return view;
 }

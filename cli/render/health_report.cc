@@ -11,20 +11,15 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "cli/render/output.h"
+#include "cli/render/plain_text.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/human_duration.h"
-#include "common/base/text/plain_text.h"
 #include "muster/v1/node.pb.h"
 
 namespace muster::cli {
 namespace {
-
-constexpr size_t kMaxText = 1024;
-
-// Words of nodes must neither control the terminal nor begin lines of their own.
-std::string CleanLine(absl::string_view text) { return PlainText(text, Lines::kOne, kMaxText); }
 
 struct ResponseWords {
   v1::HealthResponse response;

@@ -9,6 +9,11 @@ namespace muster::cli {
 
 std::string Tame(absl::string_view text) { return PlainText(text, Lines::kMany); }
 
+std::string CleanLine(absl::string_view text) {
+  constexpr size_t kMaxLine = 1024;
+  return PlainText(text, Lines::kOne, kMaxLine);
+}
+
 std::string Indent(absl::string_view text, size_t columns) {
   std::string out;
   for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(text), '\n'))

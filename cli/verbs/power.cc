@@ -35,7 +35,7 @@ using NodeStub = v1::NodeService::Stub;
 using Stream = EventStream<v1::PowerEvent>;
 
 // The longest time without an answer to Ctrl-C.
-constexpr absl::Duration kKeyInterval = absl::Milliseconds(200);
+constexpr absl::Duration kPowerKeyInterval = absl::Milliseconds(200);
 
 struct PowerOptions {
   std::string nodes, reason, boot_once;
@@ -50,7 +50,7 @@ constexpr Device kDevices[] = {
     {"pxe", v1::BOOT_DEVICE_PXE}, {"disk", v1::BOOT_DEVICE_DISK}, {"bios", v1::BOOT_DEVICE_BIOS}};
 
 // What has come of the order until now.
-struct Gathered {
+struct OrderSoFar {
   v1::PowerBegun begun;
   std::map<std::string, v1::NodePower> latest;  // by node
   bool is_done = false;
@@ -78,9 +78,9 @@ struct Gathered {
   }
 };
 
-void ShowResult(Context& context, const Gathered& gathered) {
-  const std::vector<v1::NodePower> nodes = gathered.Nodes();
-  nlohmann::ordered_json value = {{"action_id", gathered.begun.action_id()},
+void ShowResult(Context& context, const OrderSoFar& order) {
+  const std::vector<v1::NodePower> nodes = order.Nodes();
+  nlohmann::ordered_json value = {{"action_id", order.begun.action_id()},
                                   {"nodes", nlohmann::ordered_json::array()}};
   if (context.output != OutputFormat::kTable) {
     for (const v1::NodePower& node : nodes) value["nodes"].push_back(ProtoToValue(node));
@@ -93,7 +93,7 @@ absl::StatusOr<int> Follow(Context& context, Connection& connection,
                            const std::function<Stream::Reader(grpc::ClientContext*)>& open,
                            bool is_change) {
   const InterruptFlag interrupt;
-  Gathered gathered;
+  OrderSoFar order;
   std::optional<grpc::Status> status;
   {
     std::optional<Terminal> terminal;
@@ -103,17 +103,17 @@ absl::StatusOr<int> Follow(Context& context, Connection& connection,
       return open(call);
     });
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      std::deque<v1::PowerEvent> events = stream.Take(*context.clock, kKeyInterval);
-      for (v1::PowerEvent& event : events) gathered.Take(event);
+      std::deque<v1::PowerEvent> events = stream.Take(*context.clock, kPowerKeyInterval);
+      for (v1::PowerEvent& event : events) order.Take(event);
       status = stream.Ended();
       const bool draws = terminal.has_value() && terminal->interactive();
-      if (draws && gathered.begun.nodes_size() > 0 && !status.has_value())
-        terminal->Redraw({Tame(DescribePowerProgress(
-            static_cast<size_t>(gathered.begun.nodes_size()), gathered.Nodes()))});
+      if (draws && order.begun.nodes_size() > 0 && !status.has_value())
+        terminal->Redraw({Tame(
+            DescribePowerProgress(static_cast<size_t>(order.begun.nodes_size()), order.Nodes()))});
     }
     if (terminal.has_value() && terminal->interactive()) terminal->Redraw({});
   }
-  if (gathered.begun.nodes_size() > 0) ShowResult(context, gathered);
+  if (order.begun.nodes_size() > 0) ShowResult(context, order);
   std::cout << std::flush;
   if (!status.has_value()) {
     std::cerr << "muster: interrupted"
@@ -122,7 +122,7 @@ absl::StatusOr<int> Follow(Context& context, Connection& connection,
     return kExitDetached;
   }
   RETURN_IF_ERROR(connection.Convert(*status));
-  return ExitCodeOfPower(gathered.Nodes());
+  return ExitCodeOfPower(order.Nodes());
 }
 
 absl::StatusOr<int> Read(Context& context, const PowerOptions& options) {

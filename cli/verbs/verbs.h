@@ -19,6 +19,7 @@ void AddBundle(CLI::App& app, Context& context);
 void AddCa(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 void AddDrift(CLI::App& app, Context& context);
+void AddEvent(CLI::App& app, Context& context);
 void AddExec(CLI::App& app, Context& context);
 void AddExplain(CLI::App& app, Context& context);
 void AddHardware(CLI::App& app, Context& context);

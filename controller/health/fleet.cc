@@ -1,8 +1,28 @@
 #include "controller/health/fleet.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "common/base/proto_time.h"
+#include "controller/inventory/health_policy.h"
+
 namespace muster::controller::health {
+
+namespace {
+
+// What the controller itself notes in a node's history.
+v1::Condition Change(absl::string_view name, v1::ConditionStatus status, const char* evidence,
+                     absl::Time since) {
+  v1::Condition condition;
+  condition.set_name(std::string(name));
+  condition.set_status(status);
+  condition.set_severity(v1::CONDITION_SEVERITY_FATAL);
+  *condition.mutable_since() = ToTimestamp(since);
+  condition.set_evidence(evidence);
+  return condition;
+}
+
+}  // namespace
 
 void Fleet::SetMembers(const std::map<std::string, std::string>& members, absl::Time connects_by) {
   for (auto node = nodes_.begin(); node != nodes_.end();)
@@ -24,9 +44,30 @@ void Fleet::Restore(const HealthReportRecord& stored) {
   node->second.health.Take(report, watched_, stored.received_at);
 }
 
-bool Fleet::Connect(absl::string_view uuid, absl::Time now) {
+void Fleet::RestoreBoot(absl::string_view uuid, const std::string& boot_id) {
+  const auto node = nodes_.find(uuid);
+  if (node != nodes_.end()) node->second.boot_id = boot_id;
+}
+
+void Fleet::RestoreLost(absl::string_view uuid) {
+  const auto node = nodes_.find(uuid);
+  if (node != nodes_.end()) node->second.is_lost = true;
+}
+
+bool Fleet::Connect(absl::string_view uuid, absl::Time now, const std::string& boot_id) {
   const auto node = nodes_.find(uuid);
   if (node == nodes_.end()) return false;
+  std::string& known = node->second.boot_id;
+  if (!boot_id.empty() && boot_id != known) {
+    if (!known.empty())
+      AddEvents(node->second,
+                {Change(kNodeRebooted, v1::CONDITION_STATUS_OK, "the machine was booted", now)},
+                now);
+    known = boot_id;
+  }
+  if (std::exchange(node->second.is_lost, false))
+    AddEvents(node->second,
+              {Change(kNodeLost, v1::CONDITION_STATUS_OK, "its agent answers again", now)}, now);
   node->second.away_since.reset();
   node->second.needs_settings = true;
   node->second.has_reported = false;
@@ -40,6 +81,20 @@ bool Fleet::Disconnect(absl::string_view uuid, absl::Time now) {
   if (node == nodes_.end()) return false;
   if (!node->second.away_since.has_value()) node->second.away_since = now;
   return true;
+}
+
+void Fleet::NoteLost(absl::Time now, absl::Duration patience) {
+  for (auto& [uuid, node] : nodes_) {
+    if (node.is_lost || !node.away_since.has_value() || now - *node.away_since < patience) continue;
+    if (events_.size() >= kMaxEvents) return;  // the next look has room
+    node.is_lost = true;
+    node.events_left =
+        std::max(node.events_left, 1u);  // one that said too much is lost all the same
+    AddEvents(node,
+              {Change(kNodeLost, v1::CONDITION_STATUS_BAD, "its agent does not answer",
+                      *node.away_since)},
+              now);
+  }
 }
 
 bool Fleet::Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now) {

@@ -24,6 +24,8 @@ struct FleetNode {
   bool has_reported = false;    // since it connected
   absl::Time ask_at;            // when to ask for a report that has not come
   int asks_left = 0;
+  std::string boot_id;       // of the last session; "": not known
+  bool is_lost = false;      // the history says so
   bool is_stored = true;     // the store has its last report
   std::string report;        // where it has not
   uint32_t events_left = 0;  // before the next minute
@@ -48,10 +50,18 @@ class Fleet {
   // Before nodes connect: what the store has.
   void Restore(const HealthReportRecord& stored);
 
-  // These change nothing and return false for a node that is not a member yet.
-  bool Connect(absl::string_view uuid, absl::Time now);
+  // Before nodes connect: the boot of their last session, and those that the history calls lost.
+  void RestoreBoot(absl::string_view uuid, const std::string& boot_id);
+  void RestoreLost(absl::string_view uuid);
+
+  // These change nothing and return false for a node that is not a member yet. An empty `boot_id`
+  // says nothing.
+  bool Connect(absl::string_view uuid, absl::Time now, const std::string& boot_id = "");
   bool Disconnect(absl::string_view uuid, absl::Time now);
   bool Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now);
+
+  // Has the history say which nodes have been away for `patience`.
+  void NoteLost(absl::Time now, absl::Duration patience);
 
   const std::map<std::string, FleetNode, std::less<>>& nodes() const { return nodes_; }
   // Nodes need their settings: all of them, or this one.

@@ -22,6 +22,8 @@ namespace {
 constexpr absl::Duration kMembersInterval = absl::Seconds(30);
 // An open breaker that is in the way again is noted this often.
 constexpr absl::Duration kDeniedInterval = absl::Minutes(1);
+// Of the history, to know which nodes it calls lost.
+constexpr uint32_t kMaxLostRead = 50'000;
 
 // By whom slurmctld's own changes are.
 constexpr absl::string_view kSlurmUser = "slurm";
@@ -102,20 +104,37 @@ absl::Status HealthMonitor::Resume() {
     ASSIGN_OR_RETURN(const std::vector<HealthReportRecord> reports, txn.health().ListReports());
     for (const HealthReportRecord& report : reports) fleet_.Restore(report);
     for (const auto& [uuid, node] : fleet_.nodes()) notices_.Remember(uuid, node.name, node.health);
-    return absl::OkStatus();
+    return RestoreHistory(txn);
   });
+}
+
+absl::Status HealthMonitor::RestoreHistory(Transaction& txn) {
+  ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+  for (const NodeRecord& node : nodes) fleet_.RestoreBoot(node.uuid, node.boot_id);
+  ASSIGN_OR_RETURN(const std::vector<HealthEventRecord> events,
+                   txn.health().ListEvents("", kNodeLost, kMaxLostRead));
+  std::set<std::string> seen;
+  for (const HealthEventRecord& event : events) {
+    v1::Condition condition;
+    const bool is_newest = seen.insert(event.node_uuid).second;
+    if (is_newest && condition.ParseFromString(event.event) &&
+        condition.status() == v1::CONDITION_STATUS_BAD)
+      fleet_.RestoreLost(event.node_uuid);
+  }
+  return absl::OkStatus();
 }
 
 HealthMonitor::News& HealthMonitor::NewsOf(absl::string_view uuid) {
   return news_[std::string(uuid)];
 }
 
-void HealthMonitor::OnConnected(absl::string_view node_uuid, const v1::Hello&) {
+void HealthMonitor::OnConnected(absl::string_view node_uuid, const v1::Hello& hello) {
   {
     absl::MutexLock lock(&news_mutex_);
     News& news = NewsOf(node_uuid);
     news = News();  // what came in an earlier session is older than what comes in this one
     news.has_begun = true;
+    news.boot_id = hello.boot_id();
   }
   worker_.Wake();
 }
@@ -174,6 +193,7 @@ absl::Status HealthMonitor::Look(Work& work) {
     members_read_at_ = now;
   }
   TakeNews();
+  fleet_.NoteLost(now, kLostAfter);
   SendSettings();
   AskForReports();
   // What the store does not take now is offered again; the decisions below need it first.
@@ -254,7 +274,7 @@ void HealthMonitor::TakeNews() {
       news_.try_emplace(uuid, std::move(each));
       continue;
     }
-    if (each.has_begun) fleet_.Connect(uuid, now);
+    if (each.has_begun) fleet_.Connect(uuid, now, each.boot_id);
     if (each.report != nullptr) fleet_.Take(uuid, *each.report, now);
     if (each.is_away) fleet_.Disconnect(uuid, now);
   }

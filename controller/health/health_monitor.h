@@ -95,6 +95,7 @@ class HealthMonitor final : public AgentSessionListener {
   struct News {
     std::unique_ptr<v1::HealthReport> report;  // the newest
     bool has_begun = false;                    // a session
+    std::string boot_id;                       // of the session that has begun
     bool is_away = false;
   };
 
@@ -109,6 +110,8 @@ class HealthMonitor final : public AgentSessionListener {
 
   absl::Status Look(Work& work);
   absl::Status ReadMembers(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What the history says of nodes' boots, and which of them it calls lost.
+  absl::Status RestoreHistory(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status ReadPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes what has come. News of nodes that are no members are dropped, unless it could not be read
   // whether they are.

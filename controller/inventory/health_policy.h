@@ -22,6 +22,8 @@ struct Node;
 
 // The condition of a node whose agent does not speak any more, which no agent can report.
 inline constexpr absl::string_view kNodeLost = "node_lost";
+// In the history, where a machine was booted; nothing is wrong with it.
+inline constexpr absl::string_view kNodeRebooted = "node_rebooted";
 
 // "observe", "notify", "drain", "reboot_once_then_drain", "quarantine".
 absl::string_view HealthActionName(v1::HealthAction action);

@@ -228,7 +228,8 @@ void HealthPolicyReader::ReadSiteCondition(const yaml::Document& document, const
   condition.set_severity(severity);
   if (entry.value.IsMap()) errors_.Add(reader.Finish());
   if (!errors_.Check(origin, CheckConditionName(entry.key))) return;
-  if (muster::health::FindCondition(entry.key) != nullptr || entry.key == kNodeLost) {
+  if (muster::health::FindCondition(entry.key) != nullptr || entry.key == kNodeLost ||
+      entry.key == kNodeRebooted) {
     errors_.Add(origin, absl::StrCat("'", entry.key, "' is a condition of the catalogue; choose ",
                                      "another name (docs/health.md)"));
     return;

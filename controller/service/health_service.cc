@@ -60,7 +60,8 @@ grpc::Status HealthService::ListConditionHistory(grpc::ServerContext*,
 grpc::Status HealthService::CreateSilence(grpc::ServerContext* context,
                                           const v1::CreateSilenceRequest* request,
                                           v1::CreateSilenceResponse* response) {
-  return ToGrpc(Create(*context, *request, *response));
+  return ActAsCaller(*context,
+                     [&](const Actor& actor) { return Create(actor, *request, *response); });
 }
 
 grpc::Status HealthService::ListSilences(grpc::ServerContext*, const v1::ListSilencesRequest*,
@@ -71,7 +72,8 @@ grpc::Status HealthService::ListSilences(grpc::ServerContext*, const v1::ListSil
 grpc::Status HealthService::DeleteSilence(grpc::ServerContext* context,
                                           const v1::DeleteSilenceRequest* request,
                                           v1::DeleteSilenceResponse* response) {
-  return ToGrpc(Delete(*context, *request, *response));
+  return ActAsCaller(*context,
+                     [&](const Actor& actor) { return Delete(actor, *request, *response); });
 }
 
 absl::Status HealthService::List(const v1::ListHealthRequest& request,
@@ -145,11 +147,9 @@ absl::Status HealthService::History(const v1::ListConditionHistoryRequest& reque
   return absl::OkStatus();
 }
 
-absl::Status HealthService::Create(const grpc::ServerContext& context,
-                                   const v1::CreateSilenceRequest& request,
+absl::Status HealthService::Create(const Actor& actor, const v1::CreateSilenceRequest& request,
                                    v1::CreateSilenceResponse& response) {
   RETURN_IF_ERROR(Validate(request));
-  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
   if (!request.condition().empty() && !current.inventory->health().Knows(request.condition())) {
     return absl::InvalidArgumentError(
@@ -170,7 +170,7 @@ absl::Status HealthService::Create(const grpc::ServerContext& context,
   silence.created_at = clock_.Now();
   silence.until = silence.created_at + ToDuration(request.length());
   silence.reason = request.reason();
-  silence.created_by = caller.ToActor().name;
+  silence.created_by = actor.name;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<HealthSilenceRecord> all, txn.health().ListSilences());
     size_t in_force = 0;
@@ -185,7 +185,7 @@ absl::Status HealthService::Create(const grpc::ServerContext& context,
       return absl::ResourceExhaustedError(
           absl::StrCat("there are ", in_force, " silences; remove some: muster silence list"));
     RETURN_IF_ERROR(txn.health().PutSilence(silence));
-    return Audit(txn, silence.created_at, caller.ToActor(), "silence.create", silence.nodes,
+    return Audit(txn, silence.created_at, actor, "silence.create", silence.nodes,
                  absl::StrCat(silence.silence_id, ": ", Describe(silence)));
   }));
   monitor_.Wake();
@@ -204,10 +204,8 @@ absl::Status HealthService::ListSilences(v1::ListSilencesResponse& response) {
   });
 }
 
-absl::Status HealthService::Delete(const grpc::ServerContext& context,
-                                   const v1::DeleteSilenceRequest& request,
+absl::Status HealthService::Delete(const Actor& actor, const v1::DeleteSilenceRequest& request,
                                    v1::DeleteSilenceResponse& response) {
-  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   const absl::Time now = clock_.Now();
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<HealthSilenceRecord> all, txn.health().ListSilences());
@@ -218,7 +216,7 @@ absl::Status HealthService::Delete(const grpc::ServerContext& context,
       return absl::NotFoundError("no such silence is in force; see `muster silence list`");
     *response.mutable_silence() = ToProto(*found);
     RETURN_IF_ERROR(txn.health().RemoveSilence(found->silence_id));
-    return Audit(txn, now, caller.ToActor(), "silence.delete", found->nodes,
+    return Audit(txn, now, actor, "silence.delete", found->nodes,
                  absl::StrCat(found->silence_id, ": ", Describe(*found)));
   }));
   monitor_.Wake();

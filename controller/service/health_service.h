@@ -15,6 +15,7 @@ namespace muster::controller {
 
 class InventorySource;
 class Store;
+struct Actor;
 
 // HealthService. Thread-safe.
 class HealthService final : public v1::HealthService::Service {
@@ -41,15 +42,17 @@ class HealthService final : public v1::HealthService::Service {
   grpc::Status DeleteSilence(grpc::ServerContext* context, const v1::DeleteSilenceRequest* request,
                              v1::DeleteSilenceResponse* response) override;
 
+  // The calls for silences, for whoever `actor` is.
+  absl::Status Create(const Actor& actor, const v1::CreateSilenceRequest& request,
+                      v1::CreateSilenceResponse& response);
+  absl::Status Delete(const Actor& actor, const v1::DeleteSilenceRequest& request,
+                      v1::DeleteSilenceResponse& response);
+
  private:
   absl::Status List(const v1::ListHealthRequest& request, v1::ListHealthResponse& response);
   absl::Status History(const v1::ListConditionHistoryRequest& request,
                        v1::ListConditionHistoryResponse& response);
-  absl::Status Create(const grpc::ServerContext& context, const v1::CreateSilenceRequest& request,
-                      v1::CreateSilenceResponse& response);
   absl::Status ListSilences(v1::ListSilencesResponse& response);
-  absl::Status Delete(const grpc::ServerContext& context, const v1::DeleteSilenceRequest& request,
-                      v1::DeleteSilenceResponse& response);
 
   health::HealthMonitor& monitor_;
   InventorySource& inventory_;

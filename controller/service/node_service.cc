@@ -163,13 +163,15 @@ grpc::Status NodeService::RemoveNode(grpc::ServerContext* context,
 grpc::Status NodeService::DrainNodes(grpc::ServerContext* context,
                                      const v1::DrainNodesRequest* request,
                                      v1::DrainNodesResponse* response) {
-  return ToGrpc(DrainNodes(*context, *request, *response));
+  return ActAsCaller(*context,
+                     [&](const Actor& actor) { return Drain(actor, *request, *response); });
 }
 
 grpc::Status NodeService::ResumeNodes(grpc::ServerContext* context,
                                       const v1::ResumeNodesRequest* request,
                                       v1::ResumeNodesResponse* response) {
-  return ToGrpc(ResumeNodes(*context, *request, *response));
+  return ActAsCaller(*context,
+                     [&](const Actor& actor) { return Resume(actor, *request, *response); });
 }
 
 grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*, const v1::ListNodeJobsRequest* request,
@@ -341,15 +343,12 @@ absl::StatusOr<std::vector<std::string>> NodeService::Workers(const std::string&
   return names;
 }
 
-absl::Status NodeService::DrainNodes(const grpc::ServerContext& context,
-                                     const v1::DrainNodesRequest& request,
-                                     v1::DrainNodesResponse& response) {
+absl::Status NodeService::Drain(const Actor& actor, const v1::DrainNodesRequest& request,
+                                v1::DrainNodesResponse& response) {
   RETURN_IF_ERROR(Validate(request));
-  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, Workers(request.nodes()));
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    return validation::HoldNodes(txn, names, caller.ToActor(), request.reason(),
-                                 about_.clock->Now());
+    return validation::HoldNodes(txn, names, actor, request.reason(), about_.clock->Now());
   }));
   response.mutable_nodes()->Assign(names.begin(), names.end());
   // What Slurm cannot do now, the gate's next look does.
@@ -357,15 +356,12 @@ absl::Status NodeService::DrainNodes(const grpc::ServerContext& context,
   return absl::OkStatus();
 }
 
-absl::Status NodeService::ResumeNodes(const grpc::ServerContext& context,
-                                      const v1::ResumeNodesRequest& request,
-                                      v1::ResumeNodesResponse& response) {
+absl::Status NodeService::Resume(const Actor& actor, const v1::ResumeNodesRequest& request,
+                                 v1::ResumeNodesResponse& response) {
   RETURN_IF_ERROR(Validate(request));
-  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, Workers(request.nodes()));
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    return validation::FreeNodes(txn, names, caller.ToActor(), request.reason(),
-                                 about_.clock->Now());
+    return validation::FreeNodes(txn, names, actor, request.reason(), about_.clock->Now());
   }));
   const absl::Status told = gate_.Reconcile();
   ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());

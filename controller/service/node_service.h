@@ -30,6 +30,7 @@ class Enrollment;
 class FactsKeeper;
 class InventorySource;
 class Store;
+struct Actor;
 struct InventoryVersion;
 
 // NodeService. Thread-safe.
@@ -71,6 +72,12 @@ class NodeService final : public v1::NodeService::Service {
   // What ListNodes says of all nodes, without the details that take long for thousands of them.
   absl::StatusOr<std::vector<v1::Node>> ListWithoutDetails();
 
+  // The calls of the same names, for whoever `actor` is.
+  absl::Status Drain(const Actor& actor, const v1::DrainNodesRequest& request,
+                     v1::DrainNodesResponse& response);
+  absl::Status Resume(const Actor& actor, const v1::ResumeNodesRequest& request,
+                      v1::ResumeNodesResponse& response);
+
  private:
   absl::Status ListNodes(const v1::ListNodesRequest& request, v1::ListNodesResponse& response);
   absl::Status GetNode(const v1::GetNodeRequest& request, v1::GetNodeResponse& response);
@@ -82,11 +89,6 @@ class NodeService final : public v1::NodeService::Service {
                            v1::ApproveNodeResponse& response);
   absl::Status RemoveNode(const grpc::ServerContext& context, const v1::RemoveNodeRequest& request,
                           v1::RemoveNodeResponse& response);
-  absl::Status DrainNodes(const grpc::ServerContext& context, const v1::DrainNodesRequest& request,
-                          v1::DrainNodesResponse& response);
-  absl::Status ResumeNodes(const grpc::ServerContext& context,
-                           const v1::ResumeNodesRequest& request,
-                           v1::ResumeNodesResponse& response);
   absl::Status ListNodeJobs(const v1::ListNodeJobsRequest& request,
                             v1::ListNodeJobsResponse& response);
   absl::Status GetStatus(v1::GetStatusResponse& response);

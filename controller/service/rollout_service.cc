@@ -77,25 +77,33 @@ grpc::ServerWriteReactor<v1::RolloutEvent>* RolloutService::WatchRollout(
 grpc::Status RolloutService::PauseRollout(grpc::ServerContext* context,
                                           const v1::ChangeRolloutRequest* request,
                                           v1::ChangeRolloutResponse* response) {
-  return ToGrpc(Change(*context, *request, rollout::RolloutEvent::kPaused, *response));
+  return ActAsCaller(*context, [&](const Actor& actor) {
+    return Change(actor, *request, rollout::RolloutEvent::kPaused, *response);
+  });
 }
 
 grpc::Status RolloutService::ResumeRollout(grpc::ServerContext* context,
                                            const v1::ChangeRolloutRequest* request,
                                            v1::ChangeRolloutResponse* response) {
-  return ToGrpc(Change(*context, *request, rollout::RolloutEvent::kResumed, *response));
+  return ActAsCaller(*context, [&](const Actor& actor) {
+    return Change(actor, *request, rollout::RolloutEvent::kResumed, *response);
+  });
 }
 
 grpc::Status RolloutService::AbortRollout(grpc::ServerContext* context,
                                           const v1::ChangeRolloutRequest* request,
                                           v1::ChangeRolloutResponse* response) {
-  return ToGrpc(Change(*context, *request, rollout::RolloutEvent::kAborted, *response));
+  return ActAsCaller(*context, [&](const Actor& actor) {
+    return Change(actor, *request, rollout::RolloutEvent::kAborted, *response);
+  });
 }
 
 grpc::Status RolloutService::RollBackRollout(grpc::ServerContext* context,
                                              const v1::ChangeRolloutRequest* request,
                                              v1::ChangeRolloutResponse* response) {
-  return ToGrpc(Change(*context, *request, rollout::RolloutEvent::kRolledBack, *response));
+  return ActAsCaller(*context, [&](const Actor& actor) {
+    return Change(actor, *request, rollout::RolloutEvent::kRolledBack, *response);
+  });
 }
 
 grpc::Status RolloutService::ExplainRolloutNode(grpc::ServerContext*,
@@ -153,17 +161,14 @@ absl::Status RolloutService::ListRollouts(const v1::ListRolloutsRequest& request
   });
 }
 
-absl::Status RolloutService::Change(const grpc::ServerContext& context,
-                                    const v1::ChangeRolloutRequest& request,
+absl::Status RolloutService::Change(const Actor& actor, const v1::ChangeRolloutRequest& request,
                                     rollout::RolloutEvent event,
                                     v1::ChangeRolloutResponse& response) {
   RETURN_IF_ERROR(CheckId(request.rollout_id()));
   if (request.reason().size() > kMaxReasonBytes)
     return absl::InvalidArgumentError("reason: at most 1024 bytes");
-  ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(
-      *response.mutable_rollout(),
-      rollouts_.Change(request.rollout_id(), event, request.reason(), caller.ToActor()));
+  ASSIGN_OR_RETURN(*response.mutable_rollout(),
+                   rollouts_.Change(request.rollout_id(), event, request.reason(), actor));
   return absl::OkStatus();
 }
 

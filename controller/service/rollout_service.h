@@ -17,6 +17,7 @@ namespace muster::controller {
 
 class OpenCalls;
 class Store;
+struct Actor;
 
 // RolloutService. Thread-safe. Watchers, which stay long and may be many, hold no thread.
 class RolloutService final
@@ -60,6 +61,10 @@ class RolloutService final
                                   const v1::ListUpdatePoliciesRequest* request,
                                   v1::ListUpdatePoliciesResponse* response) override;
 
+  // The four calls that change a rollout, for whoever `actor` is.
+  absl::Status Change(const Actor& actor, const v1::ChangeRolloutRequest& request,
+                      rollout::RolloutEvent event, v1::ChangeRolloutResponse& response);
+
  private:
   absl::Status CreateRollout(const grpc::ServerContext& context,
                              const v1::CreateRolloutRequest& request,
@@ -70,8 +75,6 @@ class RolloutService final
   absl::Status GetRollout(const v1::GetRolloutRequest& request, v1::GetRolloutResponse& response);
   absl::Status ListRollouts(const v1::ListRolloutsRequest& request,
                             v1::ListRolloutsResponse& response);
-  absl::Status Change(const grpc::ServerContext& context, const v1::ChangeRolloutRequest& request,
-                      rollout::RolloutEvent event, v1::ChangeRolloutResponse& response);
   absl::Status ExplainRolloutNode(const v1::ExplainRolloutNodeRequest& request,
                                   v1::ExplainRolloutNodeResponse& response);
   absl::Status ListUpdatePolicies(v1::ListUpdatePoliciesResponse& response);

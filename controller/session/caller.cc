@@ -75,4 +75,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message);
 }
 
+grpc::Status ActAsCaller(const grpc::ServerContextBase& context,
+                         absl::FunctionRef<absl::Status(const Actor& actor)> call) {
+  const absl::StatusOr<Caller> caller = CallerOf(context);
+  return ToGrpc(caller.ok() ? call(caller->ToActor()) : caller.status());
+}
+
 }  // namespace muster::controller

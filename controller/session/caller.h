@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -36,5 +37,9 @@ absl::StatusOr<Identity> IdentityOf(const grpc::AuthContext& context);
 grpc::Status ToGrpc(const absl::Status& status);
 // Whether a status can carry the message in full.
 bool FitsStatus(absl::string_view message);
+
+// Has `call` act for the caller; its errors and those of CallerOf() become gRPC's.
+grpc::Status ActAsCaller(const grpc::ServerContextBase& context,
+                         absl::FunctionRef<absl::Status(const Actor& actor)> call);
 
 }  // namespace muster::controller

@@ -93,8 +93,13 @@ class HealthTable {
   virtual absl::StatusOr<std::vector<HealthEventRecord>> ListEvents(absl::string_view node,
                                                                     absl::string_view condition,
                                                                     uint32_t limit) = 0;
+  // Of all nodes and conditions: newest first below the sequence, and oldest first above it.
+  virtual absl::StatusOr<std::vector<HealthEventRecord>> ListEventsBefore(uint64_t sequence,
+                                                                          uint32_t limit) = 0;
+  virtual absl::StatusOr<std::vector<HealthEventRecord>> ListEventsAfter(uint64_t sequence,
+                                                                         uint32_t limit) = 0;
   // Removes events from before `time`, and the oldest of more than `max_kept`, at most `max_rows`;
-  // returns how many.
+  // returns how many. The newest stays, so that no sequence is given a second time.
   virtual absl::StatusOr<uint64_t> RemoveEvents(absl::Time time, uint64_t max_kept,
                                                 uint32_t max_rows) = 0;
 

@@ -6,9 +6,11 @@
 #include "common/value/proto_value.h"
 #include "controller/http/http_message.h"
 #include "controller/service/event_service.h"
+#include "controller/service/health_service.h"
 #include "controller/service/node_service.h"
 #include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
+#include "controller/service/timeline_service.h"
 #include "controller/service/validation_service.h"
 #include "controller/web/collaborators.h"
 #include "controller/web/json_text.h"
@@ -90,12 +92,39 @@ JsonText GetValidation(const WebCollaborators& with, const HttpRequest& request)
   return Answer(with.validations, &ValidationService::GetValidation, call);
 }
 
+// A place in a list, which a page of it has named.
+absl::StatusOr<uint64_t> NumberOf(const HttpRequest& request, const char* name) {
+  const absl::string_view word = request.Query(name);
+  uint64_t place = 0;
+  if (!word.empty() && !absl::SimpleAtoi(word, &place))
+    return absl::InvalidArgumentError(absl::StrCat(name, " must be a number: '", word, "'"));
+  return place;
+}
+
+JsonText ListHealth(const WebCollaborators& with, const HttpRequest& request) {
+  v1::ListHealthRequest call;
+  call.set_nodes(std::string(request.Query("nodes")));
+  return Answer(with.health, &HealthService::ListHealth, call);
+}
+
+JsonText ListTimeline(const WebCollaborators& with, const HttpRequest& request) {
+  v1::ListTimelineRequest call;
+  call.set_limit(kListed);
+  call.mutable_filter()->set_nodes(std::string(request.Query("nodes")));
+  if (const absl::string_view kind = request.Query("kind"); !kind.empty())
+    call.mutable_filter()->add_kinds(std::string(kind));
+  ASSIGN_OR_RETURN(const uint64_t audit, NumberOf(request, "audit"));
+  ASSIGN_OR_RETURN(const uint64_t health, NumberOf(request, "health"));
+  if (!request.Query("audit").empty()) {
+    call.mutable_before()->set_audit(audit);
+    call.mutable_before()->set_health(health);
+  }
+  return Answer(with.timeline, &TimelineService::ListTimeline, call);
+}
+
 JsonText ListEvents(const WebCollaborators& with, const HttpRequest& request) {
   v1::ListEventsRequest call;
-  const absl::string_view before = request.Query("before");
-  uint64_t sequence = 0;
-  if (!before.empty() && !absl::SimpleAtoi(before, &sequence))
-    return absl::InvalidArgumentError(absl::StrCat("before must be a number: '", before, "'"));
+  ASSIGN_OR_RETURN(const uint64_t sequence, NumberOf(request, "before"));
   call.set_before_sequence(sequence);
   call.set_limit(2 * kListed);
   return Answer(with.events, &EventService::ListEvents, call);
@@ -103,6 +132,7 @@ JsonText ListEvents(const WebCollaborators& with, const HttpRequest& request) {
 
 constexpr Endpoint kEndpoints[] = {
     {"/api/audit", "/muster.v1.EventService/ListEvents", ListEvents},
+    {"/api/health", "/muster.v1.HealthService/ListHealth", ListHealth},
     {"/api/node", "/muster.v1.NodeService/GetNode", GetNode},
     {"/api/node/facts", "/muster.v1.NodeService/GetNodeFacts", GetFacts},
     {"/api/rollout", "/muster.v1.RolloutService/GetRollout", GetRollout},
@@ -110,6 +140,7 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/run", "/muster.v1.RunService/GetRun", GetRun},
     {"/api/run/failed", "/muster.v1.RunService/ListStepResults", ListFailedSteps},
     {"/api/runs", "/muster.v1.RunService/ListRuns", ListRuns},
+    {"/api/timeline", "/muster.v1.TimelineService/ListTimeline", ListTimeline},
     {"/api/validation", "/muster.v1.ValidationService/GetValidation", GetValidation},
     {"/api/validations", "/muster.v1.ValidationService/ListValidations", ListValidations},
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/clock.h"
+#include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/value/proto_value.h"
@@ -16,6 +17,7 @@
 #include "controller/service/front/give_way.h"
 #include "controller/service/node_service.h"
 #include "controller/store/store.h"
+#include "controller/web/actions.h"
 #include "controller/web/endpoints.h"
 #include "controller/web/json_text.h"
 #include "controller/web/overview.h"
@@ -105,6 +107,21 @@ bool IsLocalName(absl::string_view host) {
   return host == "localhost" || absl::StartsWith(host, "localhost:");
 }
 
+// Proves that a request was made by a page that has read the session's answers. Says nothing of the
+// cookie.
+std::string TokenOf(const WebSessions::Ticket& session) {
+  return Sha256Hex(absl::StrCat("muster page ", session.secret));
+}
+
+// Whether the request comes from the page itself, as far as the browser says. `Host` is what the
+// browser asked for, also behind a proxy.
+bool IsFromPage(const HttpRequest& request) {
+  const absl::string_view site = request.Header("sec-fetch-site");
+  const absl::string_view origin = request.Header("origin");
+  return !request.Header(WebPage::kPostHeader).empty() && (site.empty() || site == "same-origin") &&
+         (origin.empty() || origin == absl::StrCat("https://", request.Header("host")));
+}
+
 std::string Cookie(absl::string_view value, absl::Duration lasts) {
   return absl::StrCat(WebPage::kCookie, "=", value, "; Path=/; Secure; HttpOnly; SameSite=Strict",
                       "; Max-Age=", absl::ToInt64Seconds(lasts));
@@ -183,6 +200,7 @@ HttpReply WebPage::AnswerSession(const WebSessions::Ticket& session) {
           .content_type = kJson,
           .body = ToJsonText({{"name", session.identity.name},
                               {"role", std::string(RoleName(session.identity.role))},
+                              {"token", TokenOf(session)},
                               {"ends_at", absl::ToUnixSeconds(session.ends_at)},
                               {"cluster", with_.cluster},
                               {"version", kVersion}})};
@@ -207,13 +225,29 @@ HttpReply WebPage::AnswerCall(const HttpRequest& request, const WebSessions::Tic
 }
 
 HttpReply WebPage::AnswerPost(const HttpRequest& request) {
-  const absl::string_view site = request.Header("sec-fetch-site");
-  if (request.Header(kPostHeader).empty() || (!site.empty() && site != "same-origin")) {
+  if (!IsFromPage(request))
     return ErrorReply(absl::PermissionDeniedError("only the page itself may ask for this"));
-  }
   if (request.path == "/api/login") return LogIn(request);
   if (request.path == "/api/logout") return LogOut(request);
-  return ErrorReply(absl::NotFoundError("there is no such path"));
+  return Act(request);
+}
+
+HttpReply WebPage::Act(const HttpRequest& request) {
+  const absl::StatusOr<WebSessions::Ticket> session = with_.sessions.Find(request.Cookie(kCookie));
+  if (!session.ok()) return ErrorReply(session.status());
+  // Digests are compared, so that the time that it takes says nothing.
+  if (Sha256Hex(request.Header(kPostHeader)) != Sha256Hex(TokenOf(*session))) {
+    return ErrorReply(absl::PermissionDeniedError(
+        "the page is not of this session; load it again, and try once more"));
+  }
+  const Action* const action = FindAction(request.path);
+  if (action == nullptr) return ErrorReply(absl::NotFoundError("there is no such path"));
+  const absl::StatusOr<nlohmann::json> fields = ReadFields(request.body);
+  if (!fields.ok()) return ErrorReply(fields.status());
+  const Actor actor = {session->identity.Actor(), request.peer};
+  absl::StatusOr<std::string> json = CallInPlace(
+      with_, session->identity, action->rpc, [&] { return action->act(with_, actor, *fields); });
+  return json.ok() ? JsonReply(*std::move(json), request) : ErrorReply(json.status());
 }
 
 absl::Status WebPage::Note(const HttpRequest& request, const Identity& identity,

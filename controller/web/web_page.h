@@ -20,7 +20,8 @@ class WebPage {
   // The name begins with a promise that browsers hold: set by this host alone, over TLS, for all
   // paths.
   static constexpr char kCookie[] = "__Host-muster";
-  // The page sets this header with a POST. Other sites cannot without being asked about first.
+  // The page sets this header with a POST. Other sites cannot without being asked about first. With
+  // an action it is the session's token, which only the page's own answers have.
   static constexpr char kPostHeader[] = "x-muster-page";
   static constexpr size_t kMaxBodyBytes = 4096;
 
@@ -36,6 +37,7 @@ class WebPage {
   HttpReply AnswerPost(const HttpRequest& request);
   HttpReply LogIn(const HttpRequest& request);
   HttpReply LogOut(const HttpRequest& request);
+  HttpReply Act(const HttpRequest& request);
   HttpReply AnswerSession(const WebSessions::Ticket& session);
   HttpReply AnswerShared(CachedPage& page, absl::string_view rpc, const HttpRequest& request,
                          const WebSessions::Ticket& session);

@@ -104,6 +104,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       artifacts(*core.resources.store, *core.resources.blobs, BundleLoader(*core.resources.blobs),
                 work.approvals, core.clock, core.open_calls),
       events(*core.resources.store),
+      timeline(work.timelines, *core.resources.store, core.clock, core.open_calls),
       secrets(*core.resources.secrets, work.rotations),
       inventories(*core.resources.store, core.clock),
       runs(work.runs, *core.resources.store, config.cluster, core.open_calls),
@@ -167,10 +168,10 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   counters.push_back(std::make_unique<CallCounterFactory>(core.shares, durations, core.clock));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &agents,        &tokens,    &nodes,      &artifacts,    &events, &secrets,
-           &inventories,   &runs,      &rollouts,   &explanations, &users,  &authority,
-           &validations,   &hardware,  &stacks,     &health,       &drift,  &commands,
-           &notifications, &snapshots, &web_logins, &power}) {
+           &agents,        &tokens,    &nodes,    &artifacts,    &events, &secrets,
+           &inventories,   &runs,      &rollouts, &explanations, &users,  &authority,
+           &validations,   &hardware,  &stacks,   &health,       &drift,  &commands,
+           &notifications, &snapshots, &timeline, &web_logins,   &power}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

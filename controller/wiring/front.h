@@ -29,6 +29,7 @@
 #include "controller/service/secret_service.h"
 #include "controller/service/snapshot_service.h"
 #include "controller/service/stack_service.h"
+#include "controller/service/timeline_service.h"
 #include "controller/service/token_service.h"
 #include "controller/service/user_service.h"
 #include "controller/service/validation_service.h"
@@ -76,6 +77,7 @@ struct Front {
   NodeService nodes;
   ArtifactService artifacts;
   EventService events;
+  TimelineService timeline;
   SecretService secrets;
   InventoryService inventories;
   RunService runs;

@@ -73,6 +73,8 @@ absl::StatusOr<std::unique_ptr<WebFront>> StartWebFront(const Config& config, Co
       .rollouts = front.rollouts,
       .validations = front.validations,
       .events = front.events,
+      .health = front.health,
+      .timeline = front.timeline,
       .run_feeds = work.runs,
       .rollout_feeds = work.rollouts,
       .validation_feeds = work.validations,

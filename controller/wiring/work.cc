@@ -60,6 +60,7 @@ Work::Work(const Config& config, Core& core)
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
       power(ForPower()),
       rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
+      timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
@@ -84,6 +85,7 @@ absl::Status Work::Start() {
   commands.Start();
   power.Start();
   rescue.Start();
+  timelines.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
   if (service_gate_ != nullptr) service_gate_->Start();
@@ -100,6 +102,7 @@ void Work::EndStreams() {
   runs.EndWatches();
   validations.EndWatches();
   rollouts.EndWatches();
+  timelines.Stop();
 }
 
 void Work::Stop() {

@@ -23,6 +23,7 @@
 #include "controller/run/run_manager.h"
 #include "controller/run/secret_rotation.h"
 #include "controller/slurm/agent_slurm_control.h"
+#include "controller/timeline/timeline_watches.h"
 #include "controller/validation/engine/follow_ups.h"
 #include "controller/validation/engine/validation_manager.h"
 
@@ -85,6 +86,7 @@ struct Work {
   NodeCommands commands;
   power::PowerControl power;
   power::RebootRescue rescue;
+  timeline::TimelineWatches timelines;
   Housekeeper housekeeper;
 };
 

@@ -110,6 +110,10 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.StackService/DiffStacks", Audience::kViewers, "stack diff"},
     {"/muster.v1.StackService/ReadStacks", Audience::kViewers, "stack show"},
 
+    // Without the audit log's addresses, secrets and commands.
+    {"/muster.v1.TimelineService/ListTimeline", Audience::kViewers, "event list"},
+    {"/muster.v1.TimelineService/WatchTimeline", Audience::kViewers, "event watch"},
+
     {"/muster.v1.TokenService/CreateToken", Audience::kAdmins, "token create"},
     {"/muster.v1.TokenService/ListTokens", Audience::kAdmins, "token list"},
     {"/muster.v1.TokenService/RevokeToken", Audience::kAdmins, "token revoke"},

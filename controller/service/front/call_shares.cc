@@ -66,6 +66,7 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.SnapshotService/RemoveSnapshot", CallKind::kHeavy},
     {"/muster.v1.StackService/CheckStacks", CallKind::kHeavy},
     {"/muster.v1.StackService/DiffStacks", CallKind::kHeavy},
+    {"/muster.v1.TimelineService/WatchTimeline", CallKind::kWatch},
     {"/muster.v1.ValidationService/ListCheckResults", CallKind::kTransfer},
     {"/muster.v1.ValidationService/WatchValidation", CallKind::kWatch},
 };

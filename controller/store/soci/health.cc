@@ -10,6 +10,26 @@ namespace muster::controller {
 using soci::into;
 using soci::use;
 
+namespace {
+
+absl::StatusOr<std::vector<HealthEventRecord>> SelectEvents(soci::session& session,
+                                                            const char* where, uint64_t sequence,
+                                                            uint32_t limit) {
+  const auto place =
+      static_cast<int64_t>(std::min<uint64_t>(sequence, std::numeric_limits<int64_t>::max()));
+  const int64_t count = limit;
+  HealthEventRecord row;
+  soci::statement statement =
+      (session.prepare
+           << "SELECT sequence, time, node_uuid, node, condition, event FROM health_events "
+           << where << " LIMIT :count",
+       into(row.sequence), into(row.time), into(row.node_uuid), into(row.node), into(row.condition),
+       into(row.event), use(place), use(count));
+  return ReadAll(statement, row);
+}
+
+}  // namespace
+
 absl::Status SociHealthTable::PutReport(const HealthReportRecord& row) {
   return Guard(context_.path, "health.PutReport", [&]() -> absl::Status {
     context_.session << "INSERT INTO health_reports (node_uuid, received_at, report) "
@@ -70,6 +90,22 @@ absl::StatusOr<std::vector<HealthEventRecord>> SociHealthTable::ListEvents(
       });
 }
 
+absl::StatusOr<std::vector<HealthEventRecord>> SociHealthTable::ListEventsBefore(uint64_t sequence,
+                                                                                 uint32_t limit) {
+  return Guard(context_.path, "health.ListEventsBefore", [&] {
+    return SelectEvents(context_.session, "WHERE sequence < :place ORDER BY sequence DESC",
+                        sequence, limit);
+  });
+}
+
+absl::StatusOr<std::vector<HealthEventRecord>> SociHealthTable::ListEventsAfter(uint64_t sequence,
+                                                                                uint32_t limit) {
+  return Guard(context_.path, "health.ListEventsAfter", [&] {
+    return SelectEvents(context_.session, "WHERE sequence > :place ORDER BY sequence", sequence,
+                        limit);
+  });
+}
+
 absl::StatusOr<uint64_t> SociHealthTable::RemoveEvents(absl::Time time, uint64_t max_kept,
                                                        uint32_t max_rows) {
   return Guard(context_.path, "health.RemoveEvents", [&]() -> absl::StatusOr<uint64_t> {
@@ -82,8 +118,9 @@ absl::StatusOr<uint64_t> SociHealthTable::RemoveEvents(absl::Time time, uint64_t
     soci::statement statement =
         (context_.session.prepare
              << "DELETE FROM health_events WHERE sequence IN (SELECT sequence FROM health_events "
-                "WHERE time < :time OR sequence <= :last ORDER BY sequence LIMIT :rows)",
-         use(time), use(last), use(rows));
+                "WHERE (time < :time OR sequence <= :last) AND sequence < :newest "
+                "ORDER BY sequence LIMIT :rows)",
+         use(time), use(last), use(newest), use(rows));
     statement.execute(true);
     return static_cast<uint64_t>(statement.get_affected_rows());
   });

@@ -347,6 +347,10 @@ class SociHealthTable final : public HealthTable {
   absl::StatusOr<std::vector<HealthEventRecord>> ListEvents(absl::string_view node,
                                                             absl::string_view condition,
                                                             uint32_t limit) override;
+  absl::StatusOr<std::vector<HealthEventRecord>> ListEventsBefore(uint64_t sequence,
+                                                                  uint32_t limit) override;
+  absl::StatusOr<std::vector<HealthEventRecord>> ListEventsAfter(uint64_t sequence,
+                                                                 uint32_t limit) override;
   absl::StatusOr<uint64_t> RemoveEvents(absl::Time time, uint64_t max_kept,
                                         uint32_t max_rows) override;
   absl::Status PutDrain(const HealthDrainRecord& drain) override;

@@ -89,7 +89,8 @@ TEST_F(WebFlowTest, StrangersGetThePagesFilesAlone) {
   EXPECT_THAT(Ask("GET /app.js"), HasSubstr("Content-Type: text/javascript; charset=utf-8"));
   for (const std::string path :
        {"/api/session", "/api/overview", "/api/status", "/api/node?name=c001", "/api/runs",
-        "/api/audit", "/api/events", "/api/events/run?id=r-00000000", "/api/nothing"}) {
+        "/api/audit", "/api/timeline", "/api/health", "/api/events",
+        "/api/events/run?id=r-00000000", "/api/nothing"}) {
     const std::string answer = Ask("GET " + path);
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 401")) << path;
     EXPECT_THAT(answer, Not(HasSubstr("c001"))) << path;
@@ -172,6 +173,165 @@ TEST_F(WebFlowTest, OtherSitesCannotLogAnybodyInOrOut) {
   EXPECT_THAT(Post("/api/login", std::string(5000, 'a')), StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(Post("/api/login", token, "Sec-Fetch-Site: same-origin\r\n"),
               StartsWith("HTTP/1.1 200"));
+}
+
+// A session of the page, and what proves that a request comes from it.
+struct PageSession {
+  std::string cookie, token;
+};
+
+class WebActionTest : public WebFlowTest {
+ protected:
+  void SetUp() override {
+    WebFlowTest::SetUp();
+    controller_.reset();
+    NodeRecord node;
+    node.uuid = "11111111-1111-4111-8111-111111111111";
+    node.name = "c001";
+    node.state = NodeRecord::kConfigured;
+    std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
+    ASSERT_OK(store->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
+    store.reset();  // only one process may hold it
+    Start();
+  }
+  PageSession Open(Role role, const std::string& name) {
+    PageSession session;
+    session.cookie = LogIn(Issue(role, name));
+    session.token = BodyOf(Ask("GET /api/session", session.cookie))["token"].get<std::string>();
+    return session;
+  }
+  std::string Act(const std::string& path, const PageSession& session, const std::string& body,
+                  const std::string& headers = "Origin: https://login1:7482\r\n") {
+    return Ask("POST " + path,
+               absl::StrCat("X-Muster-Page: ", session.token, "\r\n", session.cookie, headers),
+               body);
+  }
+  // Entries of the audit log that are about nodes' drains.
+  size_t Drains() {
+    const std::vector<std::string> actions = AuditedActions();
+    return static_cast<size_t>(std::count_if(
+        actions.begin(), actions.end(),
+        [](const std::string& action) { return absl::StartsWith(action, "node.drain"); }));
+  }
+
+  static constexpr char kDrain[] = R"({"nodes": "c001", "reason": "fans <b>out</b>"})";
+};
+
+TEST_F(WebActionTest, AnOperatorDrainsAndResumesLikeTheCommandLine) {
+  const PageSession otto = Open(Role::kOperator, "otto");
+  const std::string drained = Act("/api/node/drain", otto, kDrain);
+  EXPECT_THAT(drained, StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(BodyOf(drained)["nodes"][0], "c001");
+  EXPECT_THAT(AuditedActions(), Contains("node.drain operator:otto"));
+  const nlohmann::json events =
+      BodyOf(Ask("GET /api/timeline?nodes=c001&kind=node.drain", otto.cookie))["events"];
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["actor"], "operator:otto");
+  EXPECT_EQ(events[0]["text"], "fans <b>out</b>");
+  EXPECT_THAT(Act("/api/node/resume", otto, R"({"nodes": "c001"})"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(AuditedActions(), Contains("node.resume operator:otto"));
+  // The call's own rules.
+  EXPECT_THAT(Act("/api/node/drain", otto, R"({"nodes": "c001"})"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Act("/api/node/drain", otto, R"({"nodes": "c999", "reason": "x"})"),
+              Not(StartsWith("HTTP/1.1 200")));
+  EXPECT_THAT(Act("/api/rollout/pause", otto, R"({"id": "u-00000000"})"),
+              StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(Act("/api/rollout/resume", otto, R"({"id": "x"})"), Not(StartsWith("HTTP/1.1 200")));
+  EXPECT_EQ(Drains(), 1u);
+}
+
+TEST_F(WebActionTest, AnOperatorSilencesAndEndsTheSilence) {
+  const PageSession otto = Open(Role::kOperator, "otto");
+  const std::string answer =
+      Act("/api/silence", otto,
+          R"({"nodes": "c001", "condition": "gpu_lost", "seconds": 7200, "reason": "known"})");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+  const std::string id = BodyOf(answer)["silence"]["silence_id"].get<std::string>();
+  EXPECT_EQ(BodyOf(answer)["silence"]["created_by"], "operator:otto");
+  EXPECT_THAT(Act("/api/silence/end", otto, absl::StrCat(R"({"id": ")", id, R"("})")),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(AuditedActions(), AllOf(Contains("silence.create operator:otto"),
+                                      Contains("silence.delete operator:otto")));
+  EXPECT_THAT(Act("/api/silence", otto, R"({"nodes": "c001", "reason": "x", "seconds": 1})"),
+              StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Act("/api/silence", otto, R"({"nodes": "c001", "reason": "x", "seconds": "7200"})"),
+              StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(WebActionTest, ViewersChangeNothing) {
+  const PageSession victor = Open(Role::kViewer, "victor");
+  for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
+           {"/api/node/drain", kDrain},
+           {"/api/node/resume", R"({"nodes": "c001"})"},
+           {"/api/rollout/pause", R"({"id": "u-00000000"})"},
+           {"/api/rollout/resume", R"({"id": "u-00000000"})"},
+           {"/api/silence", R"({"nodes": "c001", "seconds": 7200, "reason": "x"})"},
+           {"/api/silence/end", R"({"id": "s-00000000"})"}}) {
+    const std::string answer = Act(path, victor, body);
+    EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 403"), HasSubstr("victor is a viewer"))) << path;
+  }
+  EXPECT_EQ(Drains(), 0u);
+  EXPECT_THAT(Ask("GET /api/timeline", victor.cookie), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Ask("GET /api/health?nodes=c001", victor.cookie), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(WebActionTest, OnlyThePageOfTheSessionActs) {
+  const PageSession otto = Open(Role::kOperator, "otto");
+  const PageSession other = Open(Role::kOperator, "olga");
+  const std::string own = "Origin: https://login1:7482\r\n";
+  // No session, no token, a token that any page could set, and that of another session.
+  EXPECT_THAT(Act("/api/node/drain", {"", otto.token}, kDrain), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(Ask("POST /api/node/drain", otto.cookie + own, kDrain), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Act("/api/node/drain", {otto.cookie, "1"}, kDrain), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Act("/api/node/drain", {otto.cookie, other.token}, kDrain),
+              StartsWith("HTTP/1.1 403"));
+  // Other origins, whatever else the request has.
+  for (const std::string origin : {"https://evil.example.org", "http://login1:7482", "null",
+                                   "https://login1:7483", "https://login1:7482.evil.example.org"}) {
+    EXPECT_THAT(Act("/api/node/drain", otto, kDrain, "Origin: " + origin + "\r\n"),
+                StartsWith("HTTP/1.1 403"))
+        << origin;
+  }
+  for (const std::string site : {"cross-site", "same-site", "none"}) {
+    EXPECT_THAT(Act("/api/node/drain", otto, kDrain, own + "Sec-Fetch-Site: " + site + "\r\n"),
+                StartsWith("HTTP/1.1 403"))
+        << site;
+  }
+  EXPECT_THAT(Ask("GET /api/node/drain?nodes=c001&reason=x",
+                  absl::StrCat("X-Muster-Page: ", otto.token, "\r\n", otto.cookie)),
+              StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(Drains(), 0u);
+  EXPECT_THAT(Act("/api/node/drain", otto, kDrain, own + "Sec-Fetch-Site: same-origin\r\n"),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(Drains(), 1u);
+}
+
+TEST_F(WebActionTest, NothingIsReplayedAfterLogout) {
+  const PageSession otto = Open(Role::kOperator, "otto");
+  Post("/api/logout", "", otto.cookie);
+  EXPECT_THAT(Act("/api/node/drain", otto, kDrain), StartsWith("HTTP/1.1 401"));
+  const PageSession again = Open(Role::kOperator, "otto");
+  EXPECT_NE(again.token, otto.token);
+  EXPECT_THAT(Act("/api/node/drain", {again.cookie, otto.token}, kDrain),
+              StartsWith("HTTP/1.1 403"));
+  EXPECT_EQ(Drains(), 0u);
+}
+
+TEST_F(WebActionTest, BodiesAreSmallAndFlat) {
+  const PageSession otto = Open(Role::kOperator, "otto");
+  EXPECT_THAT(
+      Act("/api/node/drain", otto,
+          absl::StrCat(R"({"nodes": "c001", "reason": ")", std::string(5000, 'x'), R"("})")),
+      StartsWith("HTTP/1.1 413"));
+  for (const std::string body :
+       {"", "nodes=c001&reason=x", "[]", "1", R"({"nodes": ["c001"], "reason": "x"})",
+        R"({"nodes": {"c": 1}, "reason": "x"})", R"({"nodes": null, "reason": "x"})",
+        R"({"nodes": "c001", "reason": "\xff"})", R"({"nodes": "c001", )",
+        std::string(2000, '[').c_str()}) {
+    EXPECT_THAT(Act("/api/node/drain", otto, body), StartsWith("HTTP/1.1 400")) << body;
+  }
+  EXPECT_THAT(Act("/api/node/explode", otto, kDrain), StartsWith("HTTP/1.1 404"));
+  EXPECT_EQ(Drains(), 0u);
 }
 
 TEST_F(WebFlowTest, LogoutEndsTheSession) {

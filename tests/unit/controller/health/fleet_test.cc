@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/unit/controller/health/health_fixture.h"
 
 namespace muster::controller::health {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -55,6 +57,65 @@ TEST(Fleet, WhatTheStoreKnowsIsNotStoredAgain) {
   after.Take("u1", Report({Bad("gpu_lost")}), kNow);
   EXPECT_THAT(after.ReportsToStore(), IsEmpty());
   EXPECT_THAT(after.events(), IsEmpty());
+}
+
+// The names and the statuses of the events that the store lacks.
+std::vector<std::string> History(const Fleet& fleet) {
+  std::vector<std::string> history;
+  for (const HealthEventRecord& event : fleet.events()) {
+    v1::Condition condition;
+    EXPECT_TRUE(condition.ParseFromString(event.event));
+    history.push_back(absl::StrCat(event.node, " ", event.condition, " ",
+                                   condition.status() == v1::CONDITION_STATUS_OK ? "ok" : "bad"));
+  }
+  return history;
+}
+
+TEST(Fleet, TheHistorySaysWhichNodesWereLostAndCameBack) {
+  constexpr absl::Duration kPatience = absl::Seconds(15);
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}, {"u2", "c2"}}, kNow);
+  fleet.Connect("u1", kNow, "b1");
+  fleet.Connect("u2", kNow, "b1");
+  fleet.Disconnect("u1", kNow);
+  fleet.NoteLost(kNow + absl::Seconds(14), kPatience);
+  EXPECT_THAT(History(fleet), IsEmpty()) << "it may be restarting";
+  fleet.NoteLost(kNow + kPatience, kPatience);
+  fleet.NoteLost(kNow + absl::Minutes(1), kPatience);
+  EXPECT_THAT(History(fleet), ElementsAre("c1 node_lost bad")) << "said once";
+  fleet.Connect("u1", kNow + absl::Minutes(2), "b1");
+  fleet.Connect("u1", kNow + absl::Minutes(3), "b1");
+  EXPECT_THAT(History(fleet), ElementsAre("c1 node_lost bad", "c1 node_lost ok"));
+  fleet.SetStored();
+  // A short break is nothing, and a boot is told whether the node was missed or not.
+  fleet.Disconnect("u2", kNow);
+  fleet.Connect("u2", kNow + absl::Seconds(5), "b2");
+  EXPECT_THAT(History(fleet), ElementsAre("c2 node_rebooted ok"));
+}
+
+TEST(Fleet, AnotherProcessKnowsWhatTheHistorySays) {
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}, {"u2", "c2"}}, kNow);
+  fleet.RestoreBoot("u1", "b1");
+  fleet.RestoreBoot("u2", "b1");
+  fleet.RestoreBoot("stranger", "b1");
+  fleet.RestoreLost("u1");
+  fleet.RestoreLost("stranger");
+  fleet.NoteLost(kNow + absl::Hours(1), absl::Seconds(15));
+  EXPECT_THAT(History(fleet), ElementsAre("c2 node_lost bad")) << "c1 is lost already";
+  fleet.Connect("u1", kNow + absl::Hours(2), "b2");
+  EXPECT_THAT(History(fleet),
+              ElementsAre("c2 node_lost bad", "c1 node_rebooted ok", "c1 node_lost ok"));
+}
+
+TEST(Fleet, ANodeThatSaidTooMuchIsLostAllTheSame) {
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}}, kNow);
+  for (int i = 0; i < 200; ++i)
+    fleet.Take("u1", i % 2 == 0 ? Report({Bad("gpu_lost")}) : Report(), kNow);
+  fleet.SetStored();
+  fleet.NoteLost(kNow + absl::Seconds(20), absl::Seconds(15));
+  EXPECT_THAT(History(fleet), ElementsAre("c1 node_lost bad"));
 }
 
 TEST(Fleet, ANodeIsAwayFromItsFirstDisconnection) {

@@ -64,6 +64,37 @@ TEST_F(StoreHealthTest, ADrainKeepsItsRebootAndItsQuarantine) {
   EXPECT_THAT(Drains(), ElementsAre(full));
 }
 
+// A sequence that came a second time would be a change that a watcher has seen already.
+TEST_F(StoreHealthTest, ChangesAreReadInBothDirectionsAndTheNewestStays) {
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    for (int i = 0; i < 5; ++i)
+      RETURN_IF_ERROR(txn.health().AppendEvent(
+          {0, kNow + absl::Seconds(i), "u1", "c1", "gpu_lost", std::to_string(i)}));
+    return absl::OkStatus();
+  }));
+  const auto read = [&](bool forwards, uint64_t place, uint32_t limit) {
+    std::vector<std::string> events;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(const std::vector<HealthEventRecord> rows,
+                       forwards ? txn.health().ListEventsAfter(place, limit)
+                                : txn.health().ListEventsBefore(place, limit));
+      for (const HealthEventRecord& row : rows) events.push_back(row.event);
+      return absl::OkStatus();
+    }));
+    return events;
+  };
+  EXPECT_THAT(read(true, 2, 2), ElementsAre("2", "3"));
+  EXPECT_THAT(read(true, 5, 2), ElementsAre());
+  EXPECT_THAT(read(false, 3, 9), ElementsAre("1", "0"));
+  EXPECT_THAT(read(false, 0, 9), ElementsAre());
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(txn.health().RemoveEvents(absl::InfiniteFuture(), 0, 100).value(), 4u);
+    return txn.health().AppendEvent({0, kNow, "u1", "c1", "gpu_lost", "next"});
+  }));
+  EXPECT_THAT(read(true, 0, 9), ElementsAre("4", "next"));
+  EXPECT_THAT(read(true, 5, 9), ElementsAre("next"));
+}
+
 TEST_F(StoreHealthTest, AHoldBecomesAQuarantineAndKeepsItsTime) {
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.node_holds().Put({"u1", "health:gpu_lost", "lost", kNow}));

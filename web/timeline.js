@@ -1,0 +1,86 @@
+// What has happened: of the cluster, or of one node.
+import {get} from './api.js';
+import {card, empty, h, linked, nodeLink, put, table, when} from './dom.js';
+import {badge} from './words.js';
+
+const TONES = {
+  'condition.bad': 'bad', 'node.lost': 'bad', 'health.breaker_open': 'bad', 'node.clone': 'bad', 'node.key_copied': 'bad',
+  'health.quarantine': 'bad', 'health.reboot_failed': 'bad', 'node.cut_off': 'bad', 'rollout.abort': 'bad',
+  'condition.unknown': 'warn', 'node.drain': 'warn', 'health.drain': 'warn', 'slurm.drain': 'warn', 'rollout.pause': 'warn',
+  'condition.good': 'good', 'node.back': 'good', 'node.resume': 'good', 'health.resume': 'good', 'slurm.resume': 'good',
+};
+const FAMILIES = ['backup', 'ca', 'condition', 'exec', 'health', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
+  'snapshot', 'validation'];
+
+// "c001" is a link, "c[001-004]" leads to the nodes.
+function nodesOf(text) {
+  if (!text) return '';
+  return /[[,]/.test(text) ? h('a.wrap', {href: `#/?q=${encodeURIComponent(text)}`}, text) : nodeLink(text);
+}
+
+function keyOf(event) { return JSON.stringify([event.time, event.kind, event.nodes, event.subject, event.text]); }
+
+// A list that grows into the past. `query` says which events; `ofNode` leaves the nodes out.
+class Events {
+  constructor(query, ofNode) {
+    this.query = query;
+    this.ofNode = ofNode;
+    this.events = [];
+    this.next = null;
+    this.hasOlder = false;
+    this.list = h('div');
+    this.more = h('button', {type: 'button', hidden: true, onclick: () => this.older()}, 'Older events');
+    this.element = h('div', null, this.list, this.more);
+  }
+
+  // The newest. What somebody has turned to stays.
+  async refresh() {
+    const page = await get('timeline', this.query());
+    if (this.hasOlder) {
+      const known = new Set(this.events.map(keyOf));
+      this.events = [...page.events.filter((event) => !known.has(keyOf(event))), ...this.events];
+    } else {
+      this.events = page.events;
+      this.next = page.next;
+    }
+    this.show();
+  }
+
+  // Another query.
+  restart() {
+    this.hasOlder = false;
+    return this.refresh();
+  }
+
+  async older() {
+    const page = await get('timeline', {...this.query(), audit: this.next.audit, health: this.next.health});
+    this.hasOlder = true;
+    this.events = [...this.events, ...page.events];
+    this.next = page.next;
+    this.show();
+  }
+
+  show() {
+    const columns = [{title: 'When'}, {title: 'Kind'}, ...(this.ofNode ? [] : [{title: 'Nodes'}]), {title: 'By'}, {title: 'What'}];
+    put(this.list, this.events.length ? table(columns,
+      this.events.map((event) => [when(event.time), badge(event.kind, TONES[event.kind] ?? 'plain'),
+        ...(this.ofNode ? [] : [nodesOf(event.nodes)]), event.actor,
+        h('span.wrap', null, linked(event.subject ? `${event.subject}: ${event.text}` : event.text))]), 'Events, newest first')
+      : empty(this.next ? 'Nothing in the newest part of the history.' : 'Nothing has happened.'));
+    this.more.hidden = !this.next;
+  }
+}
+
+export function eventsOfNode(name) {
+  const events = new Events(() => ({nodes: name}), true);
+  return {element: card('Events', events.element), refresh: () => events.refresh()};
+}
+
+export function eventsView() {
+  const kind = h('select', {id: 'kind', onchange: () => events.restart()},
+    h('option', {value: ''}, 'all'), FAMILIES.map((family) => h('option', {value: family}, family)));
+  const events = new Events(() => (kind.value ? {kind: kind.value} : {}), false);
+  const element = h('div', null, h('div.head', null, h('h1', null, 'Events'),
+    h('span', null, h('label', {for: 'kind'}, 'Kind '), kind)), card('', events.element));
+  return {title: 'Events', section: 'events', element, refresh: () => events.refresh(), on: []};
+}
