@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/notify/audit_tail.h"
+#include "controller/notify/drift_notices.h"
 #include "controller/notify/ledger.h"
 
 namespace muster::controller::notify {
@@ -72,7 +73,7 @@ void Notifications::Post(Notification notification) {
 absl::Time Notifications::Step() {
   const absl::Time now = with_.clock.Now();
   std::set<std::string> woken;
-  absl::Status status = Reconfigure();
+  absl::Status status = Reconfigure(&woken);
   if (status.ok()) status = StorePosted(&woken);
   bool is_more = false;
   if (status.ok()) {
@@ -91,7 +92,7 @@ absl::Time Notifications::Step() {
   return is_more || !posted_.empty() ? now : now + kLook;
 }
 
-absl::Status Notifications::Reconfigure() {
+absl::Status Notifications::Reconfigure(std::set<std::string>* woken) {
   const auto latest = with_.latest_inventory();
   if (absl::IsNotFound(latest.status())) return absl::OkStatus();
   RETURN_IF_ERROR(latest.status());
@@ -126,9 +127,11 @@ absl::Status Notifications::Reconfigure() {
     next[config->name] = std::move(delivery);
   }
   deliveries_ = std::move(next);
-  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) {
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    const absl::Time now = with_.clock.Now();
+    RETURN_IF_ERROR(EndDriftNotices(txn, *latest->second, channels_, now, woken));
     return txn.notification_deliveries()
-        .FailOthers(names, "the inventory has no such channel any more", with_.clock.Now())
+        .FailOthers(names, "the inventory has no such channel any more", now)
         .status();
   }));
   revision_ = latest->first;

@@ -82,7 +82,7 @@ class Notifications final : public Notifier {
 
   absl::Time Step();
   // Follows the inventory.
-  absl::Status Reconfigure();
+  absl::Status Reconfigure(std::set<std::string>* woken);
   absl::Status StorePosted(std::set<std::string>* woken);
   // Stores what the audit log tells; true: there is more.
   absl::StatusOr<bool> ReadLog(std::set<std::string>* woken);
