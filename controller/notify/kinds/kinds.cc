@@ -7,6 +7,8 @@ namespace muster::controller::notify {
 namespace {
 
 constexpr Kind kKinds[] = {
+    {"certificate.ends", false,
+     "the certificate of a person ends within 14 days, or the cluster's authority within 90"},
     {"drift.differs", true,
      "a node is not as a drift policy's playbook was applied to it; resolved when a check finds no "
      "difference, or the policy does not compare it any more"},
