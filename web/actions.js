@@ -23,12 +23,15 @@ function ask({title, text, verb, needsReason, hasLength, path, body, done, said}
   const reason = h('input', {required: needsReason, maxlength: '1000', autocomplete: 'off'});
   const length = hasLength ? h('select', null, LENGTHS.map(([words, seconds]) => h('option', {value: String(seconds)}, words))) : null;
   const error = h('p.note.bad', {role: 'alert', hidden: true});
+  const wait = h('p.quiet', {role: 'status'});
   const confirm = h('button.strong', {type: 'submit'}, verb);
   const cancel = h('button', {type: 'button', onclick: () => dialog.close()}, 'Cancel');
   const form = h('form', {method: 'dialog', onsubmit: async (event) => {
     event.preventDefault();
     confirm.disabled = true;
     error.hidden = true;
+    // What was decided holds at once; only Slurm has to be told yet.
+    const patience = setTimeout(() => { wait.textContent = 'Working… Slurm may take half a minute to answer. It goes on if you close this.'; }, 2000);
     try {
       const answer = await act(path, {...body, reason: reason.value.trim(), ...(length ? {seconds: Number(length.value)} : {})});
       dialog.close();
@@ -39,9 +42,12 @@ function ask({title, text, verb, needsReason, hasLength, path, body, done, said}
       error.textContent = problem.message;
       error.hidden = false;
       confirm.disabled = false;
+    } finally {
+      clearTimeout(patience);
+      wait.textContent = '';
     }
   }}, h('h2', {id: 'ask-title'}, title), h('p', null, text),
-  field(needsReason ? 'Reason' : 'Reason (may be empty)', reason), length ? field('Length', length) : null, error,
+  field(needsReason ? 'Reason' : 'Reason (may be empty)', reason), length ? field('Length', length) : null, error, wait,
   h('div.row.end', null, cancel, confirm));
   const dialog = h('dialog', {'aria-labelledby': 'ask-title', onclose: () => dialog.remove()}, form);
   document.body.append(dialog);

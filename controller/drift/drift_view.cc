@@ -98,7 +98,7 @@ absl::Status ReadRepairs(Transaction& txn, const std::string& actor, Nodes open,
 }  // namespace
 
 std::string ActorOf(const DriftPolicy& policy) {
-  return PolicyActor(absl::StrCat("drift/", policy.name)).name;
+  return PolicyActor(absl::StrCat(kDriftActor, policy.name)).name;
 }
 
 absl::StatusOr<PolicyView> ReadPolicy(Transaction& txn, const Inventory& inventory,

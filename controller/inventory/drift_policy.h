@@ -6,10 +6,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "controller/inventory/inventory.h"
 
 namespace muster::controller {
+
+// Begins the names of the policies' actors (controller/audit): "drift/nightly".
+inline constexpr absl::string_view kDriftActor = "drift/";
 
 // Immutable once the inventory is parsed.
 struct DriftPolicy {

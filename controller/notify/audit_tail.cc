@@ -10,6 +10,7 @@
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "controller/audit/audit.h"
+#include "controller/notify/drift_notices.h"
 #include "controller/notify/ledger.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -37,7 +38,8 @@ absl::StatusOr<Made> OfRun(Transaction& txn, const EventRecord& event) {
   ASSIGN_OR_RETURN(const RunRecord run, txn.runs().Get(event.subject));
   v1::CreateRunRequest request;
   request.ParseFromString(run.request);
-  if (run.state != RunRecord::kFailed || request.check_only()) return Made();
+  if (request.check_only()) return DriftNotices(txn, event, run, request.playbook());
+  if (run.state != RunRecord::kFailed) return Made();
   ASSIGN_OR_RETURN(const std::vector<RunNodeRecord> nodes, txn.runs().ListNodes(run.run_id));
   Notification made = About(event, "run.failed", Severity::kWarning,
                             absl::StrCat("run ", run.run_id, " of ", request.playbook(), " by ",

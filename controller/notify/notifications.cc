@@ -11,6 +11,8 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/notify/audit_tail.h"
+#include "controller/notify/drift_notices.h"
+#include "controller/notify/expiry_notices.h"
 #include "controller/notify/ledger.h"
 
 namespace muster::controller::notify {
@@ -18,7 +20,7 @@ namespace {
 
 // Rows that one transaction stores: others wait for it.
 constexpr size_t kMaxAtOnce = 1000;
-constexpr absl::Duration kTrimInterval = absl::Hours(1);
+constexpr absl::Duration kHour = absl::Hours(1);
 constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 
 // What a test sends.
@@ -72,7 +74,7 @@ void Notifications::Post(Notification notification) {
 absl::Time Notifications::Step() {
   const absl::Time now = with_.clock.Now();
   std::set<std::string> woken;
-  absl::Status status = Reconfigure();
+  absl::Status status = Reconfigure(&woken);
   if (status.ok()) status = StorePosted(&woken);
   bool is_more = false;
   if (status.ok()) {
@@ -81,17 +83,17 @@ absl::Time Notifications::Step() {
     is_more = more.value_or(false);
   }
   WarnOnce(status);
+  if (status.ok()) LookAhead(now, &woken);
   for (const std::string& channel : woken) {
     const auto found = deliveries_.find(channel);
     if (found != deliveries_.end()) found->second->Wake();
   }
   if (!status.ok()) return now + kStoreRetry;
-  TrimStore(now);
   absl::MutexLock lock(&mutex_);
   return is_more || !posted_.empty() ? now : now + kLook;
 }
 
-absl::Status Notifications::Reconfigure() {
+absl::Status Notifications::Reconfigure(std::set<std::string>* woken) {
   const auto latest = with_.latest_inventory();
   if (absl::IsNotFound(latest.status())) return absl::OkStatus();
   RETURN_IF_ERROR(latest.status());
@@ -126,9 +128,11 @@ absl::Status Notifications::Reconfigure() {
     next[config->name] = std::move(delivery);
   }
   deliveries_ = std::move(next);
-  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) {
+  RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
+    const absl::Time now = with_.clock.Now();
+    RETURN_IF_ERROR(EndDriftNotices(txn, *latest->second, channels_, now, woken));
     return txn.notification_deliveries()
-        .FailOthers(names, "the inventory has no such channel any more", with_.clock.Now())
+        .FailOthers(names, "the inventory has no such channel any more", now)
         .status();
   }));
   revision_ = latest->first;
@@ -175,15 +179,27 @@ absl::StatusOr<bool> Notifications::ReadLog(std::set<std::string>* woken) {
   return is_more;
 }
 
-void Notifications::TrimStore(absl::Time now) {
-  if (now < trim_at_ && trim_at_ - now <= kTrimInterval) return;
-  trim_at_ = now + kTrimInterval;
-  const absl::Status trimmed = with_.store.Update([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(const uint64_t lost, txn.notifications().Trim(kMaxStored, now - kKept));
-    dropped_ += lost;
+void Notifications::LookAhead(absl::Time now, std::set<std::string>* woken) {
+  if (now < look_ahead_at_ && look_ahead_at_ - now <= kHour) return;
+  look_ahead_at_ = now + kHour;
+  std::set<std::string> channels;
+  uint64_t lost = 0;
+  const absl::Status looked = with_.store.Update([&](Transaction& txn) -> absl::Status {
+    if (!channels_.empty()) {
+      ASSIGN_OR_RETURN(std::vector<Notification> notices,
+                       ExpiryNotices(txn, with_.authority_ends, now));
+      for (Notification& notice : notices)
+        RETURN_IF_ERROR(Record(txn, Cleaned(std::move(notice)), channels_, now, &channels));
+    }
+    ASSIGN_OR_RETURN(lost, txn.notifications().Trim(kMaxStored, now - kKept));
     return absl::OkStatus();
   });
-  if (!trimmed.ok()) trim_at_ = now + kStoreRetry;
+  if (!looked.ok()) {
+    look_ahead_at_ = now + kStoreRetry;
+    return;
+  }
+  dropped_ += lost;
+  woken->merge(channels);
 }
 
 void Notifications::WarnOnce(const absl::Status& status) {

@@ -38,6 +38,8 @@ struct NotifyCollaborators {
       latest_inventory;
   std::function<std::unique_ptr<Channel>(ChannelConfig)> make_channel;
   std::function<void(absl::string_view line)> warn;
+  // When the cluster's authority ends.
+  absl::Time authority_ends = absl::InfiniteFuture();
 };
 
 // A channel and what it has done.
@@ -82,11 +84,12 @@ class Notifications final : public Notifier {
 
   absl::Time Step();
   // Follows the inventory.
-  absl::Status Reconfigure();
+  absl::Status Reconfigure(std::set<std::string>* woken);
   absl::Status StorePosted(std::set<std::string>* woken);
   // Stores what the audit log tells; true: there is more.
   absl::StatusOr<bool> ReadLog(std::set<std::string>* woken);
-  void TrimStore(absl::Time now);
+  // Once an hour: what ends soon, and what need not be kept.
+  void LookAhead(absl::Time now, std::set<std::string>* woken);
   void WarnOnce(const absl::Status& status);
 
   const NotifyCollaborators with_;
@@ -100,7 +103,7 @@ class Notifications final : public Notifier {
   std::optional<uint64_t> revision_;
   std::vector<ChannelConfig> channels_;
   Deliveries deliveries_;
-  absl::Time trim_at_ = absl::InfinitePast();
+  absl::Time look_ahead_at_ = absl::InfinitePast();
   std::string warned_;  // the last trouble that was logged
   Worker worker_;
 };

@@ -14,6 +14,7 @@
 #include "common/value/proto_value.h"
 #include "controller/audit/audit.h"
 #include "controller/http/http_stream.h"
+#include "controller/http/later_reply.h"
 #include "controller/service/front/give_way.h"
 #include "controller/service/node_service.h"
 #include "controller/store/store.h"
@@ -127,6 +128,18 @@ std::string Cookie(absl::string_view value, absl::Duration lasts) {
                       "; Max-Age=", absl::ToInt64Seconds(lasts));
 }
 
+// The reply with the headers that all replies have.
+HttpReply Secured(HttpReply reply, const HttpRequest& request) {
+  for (const auto& [name, value] : kSecurityHeaders) reply.headers.emplace_back(name, value);
+  if (!IsLocalName(request.Header("host")))
+    reply.headers.emplace_back("Strict-Transport-Security", kHsts);
+  const bool says_how_to_keep =
+      std::any_of(reply.headers.begin(), reply.headers.end(),
+                  [](const auto& header) { return header.first == "Cache-Control"; });
+  if (!says_how_to_keep) reply.headers.emplace_back("Cache-Control", "no-store");
+  return reply;
+}
+
 }  // namespace
 
 WebPage::WebPage(WebCollaborators with)
@@ -147,7 +160,8 @@ WebPage::WebPage(WebCollaborators with)
                 status.clear_store_bytes();  // changes all the time, and nobody looks at it here
                 return ToJsonText(ProtoToValue(status));
               }),
-      events_(with_, {{"overview", overview_}, {"status", status_}}) {
+      events_(with_, {{"overview", overview_}, {"status", status_}}),
+      hands_(with_.clock) {
   for (const PageFile& file : PageFiles())
     files_.emplace(std::string(file.path), Render(std::string(file.text)));
 }
@@ -163,14 +177,7 @@ HttpReply WebPage::Answer(const HttpRequest& request) {
     const auto session = with_.sessions.Find(request.Cookie(kCookie));
     reply = session.ok() ? AnswerCall(request, *session) : ErrorReply(session.status());
   }
-  for (const auto& [name, value] : kSecurityHeaders) reply.headers.emplace_back(name, value);
-  if (!IsLocalName(request.Header("host")))
-    reply.headers.emplace_back("Strict-Transport-Security", kHsts);
-  const bool says_how_to_keep =
-      std::any_of(reply.headers.begin(), reply.headers.end(),
-                  [](const auto& header) { return header.first == "Cache-Control"; });
-  if (!says_how_to_keep) reply.headers.emplace_back("Cache-Control", "no-store");
-  return reply;
+  return Secured(std::move(reply), request);
 }
 
 HttpReply WebPage::AnswerFile(const HttpRequest& request) const {
@@ -242,12 +249,23 @@ HttpReply WebPage::Act(const HttpRequest& request) {
   }
   const Action* const action = FindAction(request.path);
   if (action == nullptr) return ErrorReply(absl::NotFoundError("there is no such path"));
-  const absl::StatusOr<nlohmann::json> fields = ReadFields(request.body);
+  absl::StatusOr<nlohmann::json> fields = ReadFields(request.body);
   if (!fields.ok()) return ErrorReply(fields.status());
-  const Actor actor = {session->identity.Actor(), request.peer};
-  absl::StatusOr<std::string> json = CallInPlace(
-      with_, session->identity, action->rpc, [&] { return action->act(with_, actor, *fields); });
-  return json.ok() ? JsonReply(*std::move(json), request) : ErrorReply(json.status());
+  // Slurm may take half a minute to answer: the page's few threads serve others meanwhile.
+  auto later = std::make_shared<LaterReply>();
+  const absl::Status taken = hands_.Do(
+      [this, action, later, request, identity = session->identity, fields = *std::move(fields)] {
+        GiveWay();
+        const Actor actor = {identity.Actor(), request.peer};
+        absl::StatusOr<std::string> json = CallInPlace(
+            with_, identity, action->rpc, [&] { return action->act(with_, actor, fields); });
+        later->Finish(Secured(
+            json.ok() ? JsonReply(*std::move(json), request) : ErrorReply(json.status()), request));
+      });
+  if (!taken.ok()) return ErrorReply(taken);
+  HttpReply reply;
+  reply.later = std::move(later);
+  return reply;
 }
 
 absl::Status WebPage::Note(const HttpRequest& request, const Identity& identity,

@@ -10,6 +10,7 @@
 #include "controller/login/web_sessions.h"
 #include "controller/web/cached_page.h"
 #include "controller/web/collaborators.h"
+#include "controller/web/hands.h"
 #include "controller/web/live_events.h"
 
 namespace muster::controller {
@@ -28,8 +29,11 @@ class WebPage {
   explicit WebPage(WebCollaborators with);
 
   HttpReply Answer(const HttpRequest& request);
-  // Ends the streams of events; before the server ends.
-  void Stop() { events_.Stop(); }
+  // Ends the streams of events and what is being changed; before the server ends.
+  void Stop() {
+    events_.Stop();
+    hands_.Stop();
+  }
 
  private:
   HttpReply AnswerFile(const HttpRequest& request) const;
@@ -48,6 +52,7 @@ class WebPage {
   CachedPage overview_;
   CachedPage status_;
   LiveEvents events_;
+  Hands hands_;
 };
 
 }  // namespace muster::controller

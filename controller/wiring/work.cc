@@ -174,6 +174,7 @@ notify::NotifyCollaborators Work::ForNotifications() {
             return notify::MakeChannel(std::move(config), *core_.resources.secrets);
           },
       .warn = LogWarning,
+      .authority_ends = core_.resources.ca.ends_at(),
   };
 }
 

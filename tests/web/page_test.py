@@ -249,11 +249,79 @@ def test_keyboard(cluster):
         quiet(browser)
 
 
+FOCUS = "const e = document.activeElement; return e.dataset.key || e.id || e.tagName"
+
+
+def tab_to(browser, what):
+    for _ in range(60):
+        if browser.run(FOCUS) == what:
+            return
+        browser.press("Tab")
+    raise AssertionError(f"Tab does not reach {what}")
+
+
+def test_actions(cluster):
+    """Operators drain and resume by the keyboard alone; the events and the audit log have it."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        browser.run("location.hash = '#/node/c00003'")
+        browser.await_text("Life cycle")
+        tab_to(browser, "drain")
+        browser.press("Enter")
+        browser.await_text("Slurm gives it no more jobs", "dialog")
+        check(browser.run(FOCUS) == "ask-reason", "the dialog does not begin with the reason")
+        browser.press("Enter")
+        check(browser.run("return document.querySelector('dialog').open"), "a drain without a reason")
+        browser.press("Escape")
+        browser.await_true(lambda: not browser.run("return document.querySelector('dialog')"),
+                           "Escape does not close the dialog")
+        check(browser.run(FOCUS) == "drain", "the focus is lost when the dialog is closed")
+        browser.press("Enter", *"<b>fans</b>", "Enter")
+        # The call waits for a Slurm that does not answer; what it has stored is on the page already.
+        browser.await_text("<b>fans</b>")
+        browser.await_text("node.drain")
+        browser.await_text("Slurm may take half a minute", "dialog")
+        browser.run("location.hash = '#/node/c00002'")
+        browser.await_true(lambda: browser.text("h1") == "c00002", "a slow action holds the page up")
+        browser.run("location.hash = '#/node/c00003'")
+        browser.await_text("c00003 is drained", "#said", seconds=90)
+        browser.await_text("<b>fans</b>")
+        check(browser.run("return document.querySelectorAll('main td b b').length") == 0,
+              "a reason became markup")
+        tab_to(browser, "resume")
+        browser.press("Enter")
+        browser.await_text("Ends the drains", "dialog")
+        browser.press("Enter")
+        browser.await_text("node.resume")
+        events = json.loads(cluster.muster("-o", "json", "event", "list", "c00003", "--kind", "node"))
+        said = [(event["kind"], event["text"]) for event in reversed(events["events"])][-2:]
+        check(said[0] == ("node.drain", "<b>fans</b>") and said[1][0] == "node.resume", f"{said}")
+        browser.run("location.hash = '#/events'")
+        browser.await_text("node.drain")
+        quiet(browser)
+
+
+def test_viewers(cluster):
+    """Viewers see what happens, and no button that changes anything."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        cluster.muster("user", "create", "victor", "--role", "viewer", "--out", f"{folder}/victor")
+        link = subprocess.run([cluster.muster_program, "--config", f"{folder}/victor", "web", "login"],
+                              check=True, capture_output=True, text=True).stdout.strip()
+        browser.open(link.splitlines()[0])
+        browser.await_text("nodes connected")
+        browser.run("location.hash = '#/node/c00003'")
+        browser.await_text("Life cycle")
+        browser.await_text("Events")
+        check(browser.run("return document.querySelectorAll('main [data-key]').length") == 0,
+              "a viewer has a button")
+        quiet(browser)
+
+
 def test_labels(cluster):
     """Everything that can be used has a name, and texts have enough contrast."""
     script = """
       const name = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.title;
-      const bare = [...document.querySelectorAll('a, button, input, canvas[tabindex]')]
+      const bare = [...document.querySelectorAll('a, button, select, input:not([id^=ask-]), canvas[tabindex]')]
         .filter((e) => e.offsetParent && !name(e)).map((e) => e.outerHTML);
       const channel = (v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
       const light = (rgb) => { const [r, g, b] = rgb.match(/[\\d.]+/g).map(Number);
@@ -271,9 +339,12 @@ def test_labels(cluster):
     for dark in (False, True):
         with Browser(dark=dark) as browser:
             cluster.log_in(browser)
-            for route in ("#/", "#/node/c00001", "#/runs", "#/rollouts", "#/validations", "#/audit"):
+            for route in ("#/", "#/node/c00001", "#/runs", "#/rollouts", "#/validations", "#/events", "#/audit",
+                          "#/node/c00002"):
                 browser.run("location.hash = arguments[0]", route)
                 time.sleep(0.5)
+                if route == "#/node/c00002":
+                    browser.click('[data-key="drain"]')  # and with the dialog open
                 found = browser.run(script)
                 check(not found["bare"], f"{route}: without a name: {found['bare']}")
                 check(not found["faint"], f"{route}, dark={dark}: too little contrast: {found['faint']}")
@@ -286,7 +357,7 @@ def test_phone(cluster):
     """Nothing is wider than a phone."""
     with Browser(width=390, height=844) as browser:
         cluster.log_in(browser)
-        for route in ("#/", "#/node/c00001", "#/runs", "#/audit"):
+        for route in ("#/", "#/node/c00001", "#/runs", "#/events", "#/audit"):
             browser.run("location.hash = arguments[0]", route)
             time.sleep(0.5)
             width = browser.run("return document.documentElement.scrollWidth")
@@ -347,7 +418,7 @@ def test_many_nodes(build, shots):
 
 
 def keep_shots(cluster, shots):
-    views = {"overview": "#/", "node": "#/node/c00001", "runs": "#/runs", "audit": "#/audit"}
+    views = {"overview": "#/", "node": "#/node/c00001", "runs": "#/runs", "events": "#/events", "audit": "#/audit"}
     for size, width, height in (("wide", 1280, 800), ("phone", 390, 844)):
         for dark in (False, True):
             with Browser(width=width, height=height, dark=dark) as browser:
@@ -359,7 +430,7 @@ def keep_shots(cluster, shots):
 
 
 TESTS = [test_login, test_grid, test_node, test_live_run, test_changes_arrive, test_dark,
-         test_keyboard, test_labels, test_phone, test_reconnects]
+         test_keyboard, test_actions, test_viewers, test_labels, test_phone, test_reconnects]
 
 
 def main():

@@ -7,6 +7,11 @@ namespace muster::controller::notify {
 namespace {
 
 constexpr Kind kKinds[] = {
+    {"certificate.ends", false,
+     "the certificate of a person ends within 14 days, or the cluster's authority within 90"},
+    {"drift.differs", true,
+     "a node is not as a drift policy's playbook was applied to it; resolved when a check finds no "
+     "difference, or the policy does not compare it any more"},
     {"health.breaker", true,
      "too many nodes of a group are bad at once, so no more are drained; resolved when they are "
      "again"},

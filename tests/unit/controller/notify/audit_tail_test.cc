@@ -1,6 +1,8 @@
 #include "controller/notify/audit_tail.h"
 
 #include "controller/audit/audit.h"
+#include "controller/inventory/inventory.h"
+#include "controller/notify/drift_notices.h"
 #include "muster/v1/rollout.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/validation.pb.h"
@@ -49,6 +51,24 @@ class AuditTailTest : public NotifyTest {
           {.run_id = "r-1", .node = "c001", .state = "failed", .message = "no disk"}));
       RETURN_IF_ERROR(txn.runs().PutNode({.run_id = "r-1", .node = "c002", .state = "done"}));
       return txn.runs().PutNode({.run_id = "r-1", .node = "c003", .state = "unreachable"});
+    }));
+  }
+  // A check and how many changes each node would need; 0: it is as it was applied.
+  void PutCheck(const std::string& id, const std::string& by,
+                const std::vector<std::pair<std::string, uint32_t>>& nodes) {
+    v1::CreateRunRequest request;
+    request.set_playbook("playbooks/site.yaml");
+    request.set_check_only(true);
+    ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+      RETURN_IF_ERROR(txn.runs().Put({.run_id = id,
+                                      .state = RunRecord::kSucceeded,
+                                      .request = request.SerializeAsString(),
+                                      .created_by = by,
+                                      .created_at = clock_.Now()}));
+      for (const auto& [node, changes] : nodes)
+        RETURN_IF_ERROR(
+            txn.runs().PutNode({.run_id = id, .node = node, .state = "done", .changed = changes}));
+      return absl::OkStatus();
     }));
   }
   void PutRollout() {
@@ -107,6 +127,57 @@ TEST_F(AuditTailTest, RunsThatAreWellOrChecksTellNothing) {
   Say("run.finish", "r-of-yore");
   Say("node.drain", "c001");
   EXPECT_THAT(Read(), IsEmpty());
+}
+
+TEST_F(AuditTailTest, ANodeThatDiffersIsToldOnceAndResolvedByALaterCheck) {
+  Read();
+  PutCheck("r-1", "policy:drift/nightly", {{"c001", 3}, {"c002", 1}, {"c003", 0}});
+  Say("run.finish", "r-1");
+  auto rows = Read();
+  ASSERT_THAT(rows, SizeIs(2)) << "each node by itself";
+  EXPECT_EQ(rows[0].kind, "drift.differs");
+  EXPECT_EQ(rows[0].nodes, "c001");
+  EXPECT_EQ(rows[0].subject, "nightly");
+  EXPECT_THAT(rows[0].text, HasSubstr("playbooks/site.yaml"));
+  EXPECT_THAT(rows[0].details, HasSubstr("c001: 3 changes\n"));
+  clock_.Advance(absl::Hours(24));
+  PutCheck("r-2", "policy:drift/nightly", {{"c001", 2}, {"c002", 0}, {"c003", 0}});
+  Say("run.finish", "r-2");
+  rows = Read();
+  ASSERT_THAT(rows, SizeIs(1)) << "that c001 differs is no news, and c003 is none";
+  EXPECT_EQ(rows[0].nodes, "c002");
+  EXPECT_TRUE(rows[0].resolved);
+  // People's checks, and those of other policies, are other things.
+  PutCheck("r-3", "admin:ann", {{"c001", 0}, {"c004", 1}});
+  Say("run.finish", "r-3");
+  PutCheck("r-4", "policy:nightly", {{"c004", 1}});
+  Say("run.finish", "r-4");
+  EXPECT_THAT(Read(), IsEmpty());
+}
+
+TEST_F(AuditTailTest, WhatAPolicyDoesNotCompareAnyMoreIsResolved) {
+  Read();
+  PutCheck("r-1", "policy:drift/nightly", {{"c001", 1}, {"c002", 1}});
+  Say("run.finish", "r-1");
+  EXPECT_THAT(Read(), SizeIs(2));
+  const auto apply = [&](const std::string& drift) {
+    const absl::StatusOr<Inventory> inventory = ParseInventory(
+        {{"f", absl::StrCat("cluster: lab\nnodes: {\"c[001-002]\": {role: compute}}\n", drift)}});
+    ASSERT_OK(inventory);
+    ASSERT_OK(store_->Update([&](Transaction& txn) {
+      std::set<std::string> woken;
+      return EndDriftNotices(txn, *inventory, channels_, clock_.Now(), &woken);
+    }));
+  };
+  apply("drift: {nightly: {playbook: playbooks/site.yaml, nodes: c001}}\n");
+  auto rows = Read();
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].nodes, "c002");
+  EXPECT_TRUE(rows[0].resolved);
+  apply("");
+  rows = Read();
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].nodes, "c001");
 }
 
 TEST_F(AuditTailTest, AValidationThatNodesFailed) {
