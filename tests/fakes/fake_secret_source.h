@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "controller/playbook/compiler.h"
 
 namespace muster::testing {
@@ -19,6 +21,7 @@ class FakeSecretSource : public controller::SecretSource {
  public:
   absl::StatusOr<std::string> Get(absl::string_view name, std::optional<uint32_t> generate_bytes,
                                   const controller::SecretReader& reader) override {
+    absl::MutexLock lock(mutex_.get());
     asked.emplace_back(name);
     readers.push_back(reader.role);
     const auto found = secrets.find(std::string(name));
@@ -43,6 +46,10 @@ class FakeSecretSource : public controller::SecretSource {
           [](absl::string_view, const controller::SecretReader&) { return absl::OkStatus(); };
   std::vector<std::string> asked;    // names, in order
   std::vector<std::string> readers;  // the roles that asked for them
+
+ private:
+  // Several threads may ask at once; a test looks when they have.
+  std::shared_ptr<absl::Mutex> mutex_ = std::make_shared<absl::Mutex>();
 };
 
 }  // namespace muster::testing
