@@ -95,10 +95,10 @@ function conditionCard(name, health, ask) {
 }
 
 // A machine that has not joined has no health, and neither has one that the inventory does not name.
-async function healthOf(node) {
+async function healthOf(name) {
   try {
-    const {nodes} = await get('health', {nodes: node.name});
-    return nodes.find((each) => each.node === node.name) ?? null;
+    const {nodes} = await get('health', {nodes: name});
+    return nodes.find((each) => each.node === name) ?? null;
   } catch (error) {
     if (error instanceof ApiError && [400, 404, 409].includes(error.status)) return null;
     throw error;
@@ -115,8 +115,8 @@ export function nodeView(name) {
   const events = eventsOfNode(name);
   const ask = () => view.ask?.();
   async function refresh() {
-    const [{node}, {validations}] = await Promise.all([get('node', {name}), get('validations', {node: name})]);
-    const [of, health] = await Promise.all([factsOf(node), healthOf(node), events.refresh()]);
+    const [{node}, {validations}, health] = await Promise.all([get('node', {name}), get('validations', {node: name}), healthOf(name)]);
+    const of = await factsOf(node);
     const status = statusOf({state: node.state, service: node.service, connected: node.connected, held: node.holds.length > 0});
     put(element,
       h('div.head', null, h('h1', null, node.name), statusBadge(status), h('span.quiet', null, node.summary),
@@ -127,6 +127,7 @@ export function nodeView(name) {
         h('div', null, lifeCard(node), validationCard(name, validations)),
         of === null ? card('Machine', empty('It has not reported yet what it is.')) : h('div', null, machineCard(of), gpuCard(of), networkCard(of), diskCard(of))),
       events.element);
+    await events.refresh();
   }
   const view = {title: name, section: 'overview', element, refresh, on: ['overview', 'status']};
   return view;
