@@ -161,7 +161,7 @@ WebPage::WebPage(WebCollaborators with)
                 return ToJsonText(ProtoToValue(status));
               }),
       events_(with_, {{"overview", overview_}, {"status", status_}}),
-      hands_(with_.clock) {
+      tasks_(with_.clock) {
   for (const PageFile& file : PageFiles())
     files_.emplace(std::string(file.path), Render(std::string(file.text)));
 }
@@ -253,7 +253,7 @@ HttpReply WebPage::Act(const HttpRequest& request) {
   if (!fields.ok()) return ErrorReply(fields.status());
   // Slurm may take half a minute to answer: the page's few threads serve others meanwhile.
   auto later = std::make_shared<LaterReply>();
-  const absl::Status taken = hands_.Do(
+  const absl::Status taken = tasks_.Do(
       [this, action, later, request, identity = session->identity, fields = *std::move(fields)] {
         GiveWay();
         const Actor actor = {identity.Actor(), request.peer};

@@ -10,8 +10,8 @@
 #include "controller/login/web_sessions.h"
 #include "controller/web/cached_page.h"
 #include "controller/web/collaborators.h"
-#include "controller/web/hands.h"
 #include "controller/web/live_events.h"
+#include "controller/web/task_pool.h"
 
 namespace muster::controller {
 
@@ -32,7 +32,7 @@ class WebPage {
   // Ends the streams of events and what is being changed; before the server ends.
   void Stop() {
     events_.Stop();
-    hands_.Stop();
+    tasks_.Stop();
   }
 
  private:
@@ -52,7 +52,7 @@ class WebPage {
   CachedPage overview_;
   CachedPage status_;
   LiveEvents events_;
-  Hands hands_;
+  TaskPool tasks_;
 };
 
 }  // namespace muster::controller

@@ -19,27 +19,27 @@ class Clock;
 
 namespace muster::controller {
 
-// A few threads that take jobs in the order in which they came. Thread-safe.
-class Hands {
+// A few threads that take tasks in the order in which they came. Thread-safe.
+class TaskPool {
  public:
-  static constexpr size_t kHands = 4;
+  static constexpr size_t kThreads = 4;
   static constexpr size_t kMaxWaiting = 32;
 
-  using Job = std::function<void()>;
+  using Task = std::function<void()>;
 
-  explicit Hands(Clock& clock);  // must outlive the object
-  ~Hands();                      // stops
+  explicit TaskPool(Clock& clock);  // must outlive the object
+  ~TaskPool();                      // stops
 
-  // ResourceExhausted: too many wait; the job is not done.
-  absl::Status Do(Job job);
-  // Waits for the jobs that are being done, and forgets the others.
+  // ResourceExhausted: too many wait; the task is not done.
+  absl::Status Do(Task task);
+  // Waits for the tasks that are being done, and forgets the others.
   void Stop();
 
  private:
   absl::Time Step();
 
   absl::Mutex mutex_;
-  std::deque<Job> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Task> waiting_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
