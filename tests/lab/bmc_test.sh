@@ -1,0 +1,175 @@
+#!/bin/bash
+# Machines by their BMCs, which speak IPMI to the controller and pull the plugs of the lab's nodes:
+# refused under a job, off and on again, a wrong password, and a node that hangs at a reboot, which is
+# power cycled once and finishes its plan.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+work=$(mktemp -d)
+bmcs=()
+clean() {
+  local pid
+  for pid in ${bmcs[@]+"${bmcs[@]}"}; do kill -KILL "$pid" 2>/dev/null || true; done
+  rm -rf "$work"
+}
+
+boot_of() { lab exec "$1" cat /proc/sys/kernel/random/boot_id; }  # NODE
+is_off() { says -E "^  $1 .* off " ./dev lab status --name "$LAB_TEST_NAME"; }  # NODE
+connected() { [[ $(muster -o json node show "$1" | read_json 'print(value["node"]["connected"])') == True ]]; }
+is_gone() { ! connected "$1"; }
+power_is() {  # NODE STATE
+  [[ $(muster -o json power status "$1" | read_json 'print(value["nodes"][0]["state"])') == "$2" ]]
+}
+
+# A BMC in the lab's network whose machine is the node. A machine that is switched on takes its time; the
+# BMC answers meanwhile.
+start_bmc() {  # NODE ADDRESS
+  local folder=$work/bmc-$1 node=$1
+  mkdir -p "$folder/state"
+  cat >"$folder/control" <<CONTROL
+#!/bin/bash
+lab() { setsid "$PWD/dev" lab "\$1" --name "$LAB_TEST_NAME" "\${@:2}" </dev/null >>"$folder/lab.log" 2>&1 & }
+read -r supervisor _ <"$(lab_folder)/nodes/$node/supervisor.pid" || supervisor=
+power=0
+if [[ \$supervisor ]] && kill -0 "\$supervisor" 2>/dev/null; then power=1; fi
+verb=\$1
+shift
+case \$verb in
+  check) for what; do [[ \$what == @(power|reset|boot|identify|shutdown) ]] || exit 1; done ;;
+  get)
+    for what; do
+      case \$what in
+        power) echo "power:\$power" ;;
+        boot) echo boot:none ;;
+        *) exit 1 ;;
+      esac
+    done ;;
+  set)
+    while ((\$#)); do
+      echo "\$1 \$2" >>"$folder/orders"
+      case "\$1 \$2" in
+        "power 1") ((power)) || lab power $node on ;;
+        "power 0") lab power $node off ;;
+        reset*) lab power $node cycle ;;
+        shutdown*) lab exec $node systemctl poweroff ;;
+      esac
+      shift 2
+    done ;;
+esac
+CONTROL
+  chmod 700 "$folder/control"
+  cat >"$folder/lan.conf" <<LAN
+name "$node"
+set_working_mc 0x20
+  startlan 1
+    addr $2 623
+    priv_limit admin
+    allowed_auths_callback none md2 md5 straight
+    allowed_auths_user none md2 md5 straight
+    allowed_auths_operator none md2 md5 straight
+    allowed_auths_admin none md2 md5 straight
+    guid a123456789abcdefa123456789abcdef
+  endlan
+  chassis_control "$folder/control"
+  user 1 false "" "" user 10 none
+  user 2 true "muster" "of-the-bmc" admin 10 none md2 md5 straight
+LAN
+  cat >"$folder/machine.emu" <<'MACHINE'
+mc_setbmc 0x20
+mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02
+sel_enable 0x20 1000 0x0a
+mc_enable 0x20
+MACHINE
+  ip -n "muster-$LAB_TEST_NAME" address add "$2/24" dev br0
+  setsid nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- ipmi_sim -n -c "$folder/lan.conf" \
+    -f "$folder/machine.emu" -s "$folder/state" </dev/null >"$folder/log" 2>&1 &
+  bmcs+=($!)
+}
+
+start_cluster 2 bookworm --prepared
+network=$(ip -n "muster-$LAB_TEST_NAME" -o -4 address show dev br0 | sed 's/.* inet \([0-9]*\.[0-9]*\.[0-9]*\).*/\1/')
+start_bmc c001 "$network.3"
+start_bmc c002 "$network.4"
+cp -r "$(lab_folder)/inventory" "$work/inventory"
+python3 - "$work/inventory/cluster.yaml" "$network" <<'PY'
+import sys
+path, network = sys.argv[1:]
+text = open(path).read()
+for node, last in (("c001", 3), ("c002", 4)):
+    text = text.replace(f"{node}: {{role: compute,", f"{node}: {{role: compute, bmc_address: {network}.{last},")
+text = text.replace("groups: {", "groups: {compute: {vars: {bmc_protocol: ipmi, bmc_user: muster, "
+                    "bmc_cipher_suite: 3, bmc_password_secret: bmc_password, bmc_cycle_after: 2m}}, ")
+open(path, "w").write(text)
+PY
+muster inventory apply "$work/inventory" >/dev/null
+lab muster secret set bmc_password --roles power <<<"of-the-bmc" >/dev/null
+join 'login1,c[001-002]'
+apply playbooks/site.yaml
+expect_applied 0 "rollout"
+wait_for 60 "all nodes idle" nodes_idle c001 c002
+
+step "who may not, and under a job"
+power_is c001 on || fail "c001 is not on: $(muster power status 'c[001-002]')"
+job=$(lab exec login1 sbatch --parsable -w c001 --mem=16 -o /dev/null --wrap "sleep 600")
+wait_for 30 "job $job" says -F JobState=RUNNING lab exec login1 scontrol show job "$job"
+RC=0
+show muster power off c001 --yes || RC=$?
+expect_equal 3 "$RC" "exit code under a job"
+expect_contains "$SAID" "job $job" "the refusal"
+power_is c001 on || fail "c001 is not on any more"
+lab exec login1 scancel "$job"
+wait_for 30 "the end of job $job" nodes_idle c001 c002
+lab muster secret set bmc_password --roles power <<<"not-the-bmcs" >/dev/null
+RC=0
+show muster power status c002 || RC=$?
+expect_equal 3 "$RC" "exit code with a wrong password"
+expect_contains "$SAID" "muster secret set" "the remedy"
+lab muster secret set bmc_password --roles power <<<"of-the-bmc" >/dev/null
+
+step "off and on again"
+boot=$(boot_of c001)
+lab exec login1 scontrol update NodeName=c001 State=DRAIN Reason="new riser"
+show muster power off c001 --yes --reason "new riser" || fail "off"
+wait_for 20 "c001 is off" is_off c001
+power_is c001 off || fail "the BMC of c001 does not say that it is off"
+wait_for 30 "c001 is gone" is_gone c001
+connected c002 || fail "c002 is gone, too"
+show muster power on c001 || fail "on"
+wait_for 120 "c001 is back" connected c001
+[[ $(boot_of c001) != "$boot" ]] || fail "c001 is in the same boot"
+# Slurm takes a node down once more when its slurmd comes back from a boot that Slurm did not want.
+back_in_slurm() {
+  lab exec login1 scontrol update NodeName=c001 State=RESUME || true
+  nodes_idle c001 c002
+}
+wait_for 60 "all nodes idle" back_in_slurm
+expect_equal "$(printf 'power.start c001 power.end c001 %.0s' 1 2 3)" "$(muster -o json audit list --limit 200 | read_json '
+print(*(e["action"] + " " + e["subject"] for e in reversed(value["events"]) if e["action"].startswith("power.")), "")')" "the record"
+
+step "a node that hangs at its reboot is power cycled once, and its plan goes on"
+boot=$(boot_of c002)
+lab exec c002 sh -s <<'NODE'
+cat >/etc/systemd/system/hang.service <<'UNIT'
+[Unit]
+Before=muster-agent.service
+[Service]
+Type=oneshot
+TimeoutStartSec=infinity
+ExecStart=/bin/sh -c 'if [ -e /var/hang ]; then rm /var/hang; exec sleep infinity; fi'
+[Install]
+WantedBy=multi-user.target
+UNIT
+systemctl enable --quiet hang.service
+touch /var/hang /run/reboot-required
+NODE
+# Without the gate nobody else keeps jobs away from it meanwhile.
+lab exec login1 scontrol update NodeName=c002 State=DRAIN Reason="new kernel"
+apply tests/testdata/lab/reboot/reboot.yaml --limit c002
+expect_applied 0 "a plan whose reboot hangs"
+[[ $(boot_of c002) != "$boot" ]] || fail "c002 is in the same boot"
+lab exec c002 test ! -e /var/hang || fail "c002 did not hang"
+lab exec c002 test -e /var/tmp/after || fail "the plan did not go on"
+expect_equal "power 0 power 1" "$(xargs <"$work/bmc-c002/orders")" "orders to the BMC of c002"
+expect_contains "$(muster audit list --limit 50)" "not back from its reboot" "the record"
+echo PASSED
