@@ -65,15 +65,14 @@ absl::StatusOr<std::map<std::string, std::vector<std::string>>> Addresses() {
 }
 
 // What `ethtool -i` prints as firmware-version: "" where the driver does not say.
-std::string FirmwareOf(const std::string& name) {
+std::string FirmwareOf(const sys::UniqueFd& socket, const std::string& name) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
   ifreq request{};
   if (name.size() >= sizeof request.ifr_name) return "";
   name.copy(request.ifr_name, name.size());
   request.ifr_data = reinterpret_cast<char*>(&info);
-  const sys::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid() || ioctl(socket.get(), SIOCETHTOOL, &request) != 0) return "";
+  if (ioctl(socket.get(), SIOCETHTOOL, &request) != 0) return "";
   const std::string firmware(info.fw_version, strnlen(info.fw_version, sizeof info.fw_version));
   return firmware == "N/A" ? "" : firmware;
 }
@@ -83,6 +82,7 @@ std::string FirmwareOf(const std::string& name) {
 absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
   ASSIGN_OR_RETURN(const auto addresses, Addresses());
   const std::string net = context.root + "/sys/class/net";
+  const sys::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (const std::string& name : ListNames(net)) {
     const std::string device = absl::StrCat(net, "/", name);
     const int64_t type = ReadNumber(device + "/type").value_or(0);
@@ -98,7 +98,7 @@ absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
     nic.set_driver(LinkName(device + "/device/driver"));
     if (LinkName(device + "/device/subsystem") == "pci") {
       nic.set_pci_address(LinkName(device + "/device"));
-      nic.set_firmware(FirmwareOf(name));
+      nic.set_firmware(FirmwareOf(socket, name));
     }
     if (const auto it = addresses.find(name); it != addresses.end())
       for (const std::string& address : it->second) nic.add_addresses(address);

@@ -71,10 +71,13 @@ absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
     if (!options.changes) continue;
     RETURN_IF_ERROR(AppendChanges(context, *connection, policy, changes));
   }
-  ASSIGN_OR_RETURN(const v1::CompareNodesResponse compared,
-                   ReadComparison(*connection, options.nodes));
+  std::string unlike;
+  if (context.output == OutputFormat::kTable) {
+    ASSIGN_OR_RETURN(const v1::CompareNodesResponse compared,
+                     ReadComparison(*connection, options.nodes));
+    unlike = RenderDifferences(compared);
+  }
   Show(context, response, [&]() -> std::string {
-    const std::string unlike = RenderDifferences(compared);
     if (response.policies().empty())
       return absl::StrCat(
           "the inventory has no drift policies (`drift:`, see `muster help drift`)\n", unlike);

@@ -32,9 +32,6 @@ namespace {
 
 using CommandStub = v1::CommandService::Stub;
 
-// The longest time without an answer to Ctrl-C.
-constexpr absl::Duration kKeyInterval = absl::Milliseconds(200);
-
 struct ExecOptions {
   std::string nodes;
   std::vector<std::string> argv;
@@ -101,7 +98,8 @@ absl::StatusOr<int> Exec(Context& context, const ExecOptions& options) {
       return stub.RunCommand(call, request);
     });
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      std::deque<v1::RunCommandResponse> events = stream.Take(*context.clock, kKeyInterval);
+      std::deque<v1::RunCommandResponse> events =
+          stream.Take(*context.clock, InterruptFlag::kInterval);
       for (v1::RunCommandResponse& event : events) gathered.Take(event);
       status = stream.Ended();
     }

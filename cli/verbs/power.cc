@@ -34,9 +34,6 @@ using PowerStub = v1::PowerService::Stub;
 using NodeStub = v1::NodeService::Stub;
 using Stream = EventStream<v1::PowerEvent>;
 
-// The longest time without an answer to Ctrl-C.
-constexpr absl::Duration kPowerKeyInterval = absl::Milliseconds(200);
-
 struct PowerOptions {
   std::string nodes, reason, boot_once;
   bool soft = false, force = false, yes = false, off = false;
@@ -53,7 +50,6 @@ constexpr Device kDevices[] = {
 struct OrderSoFar {
   v1::PowerBegun begun;
   std::map<std::string, v1::NodePower> latest;  // by node
-  bool is_done = false;
 
   void Take(v1::PowerEvent& event) {
     if (event.has_begun()) begun = std::move(*event.mutable_begun());
@@ -65,7 +61,6 @@ struct OrderSoFar {
         event.mutable_node()->set_state(node.state());
       node = std::move(*event.mutable_node());
     }
-    is_done = is_done || event.has_done();
   }
   // In the order of the inventory.
   std::vector<v1::NodePower> Nodes() const {
@@ -103,7 +98,7 @@ absl::StatusOr<int> Follow(Context& context, Connection& connection,
       return open(call);
     });
     while (!status.has_value() && !InterruptFlag::IsSet()) {
-      std::deque<v1::PowerEvent> events = stream.Take(*context.clock, kPowerKeyInterval);
+      std::deque<v1::PowerEvent> events = stream.Take(*context.clock, InterruptFlag::kInterval);
       for (v1::PowerEvent& event : events) order.Take(event);
       status = stream.Ended();
       const bool draws = terminal.has_value() && terminal->interactive();

@@ -25,8 +25,6 @@ using NodeStub = v1::NodeService::Stub;
 
 // Between two looks. Each asks slurmctld for its jobs.
 constexpr absl::Duration kLookInterval = absl::Seconds(2);
-// The longest time without an answer to Ctrl-C.
-constexpr absl::Duration kKeyInterval = absl::Milliseconds(200);
 
 bool IsWorker(const v1::Node& node) { return node.role() == "compute" || node.role().empty(); }
 
@@ -141,7 +139,7 @@ class DrainDisplay {
 // Sleeps until the next look; false: Ctrl-C.
 bool Rest(Clock& clock) {
   const absl::Time until = clock.Now() + kLookInterval;
-  while (clock.Now() < until && !InterruptFlag::IsSet()) clock.Sleep(kKeyInterval);
+  while (clock.Now() < until && !InterruptFlag::IsSet()) clock.Sleep(InterruptFlag::kInterval);
   return !InterruptFlag::IsSet();
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "cli/render/run/run_screen.h"
 
 namespace muster::cli {
@@ -36,6 +37,9 @@ class Terminal {
 // While it lives, Ctrl-C sets a flag instead of ending the program; a second one ends it.
 class InterruptFlag {
  public:
+  // How long a loop may be without a look at it.
+  static constexpr absl::Duration kInterval = absl::Milliseconds(200);
+
   InterruptFlag();
   ~InterruptFlag();
   InterruptFlag(const InterruptFlag&) = delete;

@@ -164,8 +164,11 @@ std::string ComparableKernelArguments(absl::string_view arguments) {
 void NodeComparison::Add(const std::string& name, absl::string_view role, const v1::Facts& facts) {
   std::pair<std::string, std::string> key(role, MachineOf(facts));
   const auto [at, is_new] = by_key_.try_emplace(key, classes_.size());
-  if (is_new)
-    classes_.push_back({std::move(key), {}, {}}), classes_.back().traits.resize(std::size(kTraits));
+  if (is_new) {
+    Class& added = classes_.emplace_back();
+    added.key = std::move(key);
+    added.traits.resize(std::size(kTraits));
+  }
   Class& one = classes_[at->second];
   one.nodes.push_back(name);
   for (size_t i = 0; i < std::size(kTraits); ++i)

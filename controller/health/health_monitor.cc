@@ -22,7 +22,7 @@ namespace {
 constexpr absl::Duration kMembersInterval = absl::Seconds(30);
 // An open breaker that is in the way again is noted this often.
 constexpr absl::Duration kDeniedInterval = absl::Minutes(1);
-// Of the history, to know which nodes it calls lost.
+// The rows of the history that are read to know which nodes it calls lost.
 constexpr uint32_t kMaxLostRead = 50'000;
 
 // By whom slurmctld's own changes are.

@@ -19,8 +19,8 @@ struct RunRecord;
 
 namespace muster::controller::notify {
 
-// Of a check that has ended: nothing unless a policy has asked for it. A node that differed before
-// is no news.
+// What people are told when `check` has ended: nothing unless a policy asked for it. A node that
+// differed before is no news.
 absl::StatusOr<std::vector<Notification>> DriftNotices(Transaction& txn, const EventRecord& event,
                                                        const RunRecord& check,
                                                        const std::string& playbook);

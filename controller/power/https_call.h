@@ -11,7 +11,7 @@
 
 namespace muster::controller::power {
 
-// Whom to believe.
+// The servers that are believed.
 struct HttpsTrust {
   // SHA-256 of the DER form, in hex: that certificate, whatever it is for and however old. "": one
   // that `ca` (PEM; "": the system's authorities) has signed for the host.

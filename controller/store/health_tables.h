@@ -93,7 +93,7 @@ class HealthTable {
   virtual absl::StatusOr<std::vector<HealthEventRecord>> ListEvents(absl::string_view node,
                                                                     absl::string_view condition,
                                                                     uint32_t limit) = 0;
-  // Of all nodes and conditions: newest first below the sequence, and oldest first above it.
+  // The events of all nodes and conditions: newest first below the sequence, oldest first above it.
   virtual absl::StatusOr<std::vector<HealthEventRecord>> ListEventsBefore(uint64_t sequence,
                                                                           uint32_t limit) = 0;
   virtual absl::StatusOr<std::vector<HealthEventRecord>> ListEventsAfter(uint64_t sequence,

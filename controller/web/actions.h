@@ -14,7 +14,7 @@ struct Actor;
 struct WebCollaborators;
 
 // A path, the call that it makes, and whoever carries it out: the service itself, in this process.
-// Who may is what the authorization table says of the call, and the call writes the audit log.
+// The authorization table says who may make the call, and the call writes the audit log.
 struct Action {
   absl::string_view path;  // "/api/node/drain"
   absl::string_view rpc;   // "/muster.v1.NodeService/DrainNodes"

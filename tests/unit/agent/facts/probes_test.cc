@@ -104,7 +104,7 @@ TEST_F(Probes, TheMachineAsItsFirmwareDescribesIt) {
   Write("/sys/class/dmi/id/product_name", "SYS-821GE-TNHR\n");
   Write("/sys/class/dmi/id/bios_version", "2.1\n");
   Write("/sys/class/dmi/id/bios_date", "10/27/2023\n");
-  Write("/proc/cpuinfo", "processor\t: 0\nmicrocode\t: 0x2b000590\nprocessor\t: 1\n");
+  Write("/sys/devices/system/cpu/cpu0/microcode/version", "0x2b000590\n");
   ASSERT_OK(ProbeMachine(context_, facts_));
   EXPECT_EQ(facts_.machine().vendor(), "Supermicro");
   EXPECT_EQ(facts_.machine().product(), "SYS-821GE-TNHR");
