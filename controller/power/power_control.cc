@@ -22,7 +22,7 @@
 namespace muster::controller::power {
 namespace {
 
-// As whom passwords are read: what `muster secret set --role` has to name.
+// As whom passwords are read: what `muster secret set --roles` has to name.
 constexpr char kReader[] = "power";
 // How often a thread that waits for its turn looks.
 constexpr absl::Duration kTurnInterval = absl::Milliseconds(200);

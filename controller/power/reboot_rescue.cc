@@ -78,8 +78,15 @@ absl::Status RebootRescue::Look() {
         TargetsOf(inventory, {inventory.FindNode(reboot.node)}, [](const std::string&) {
           return false;  // what was on before the reboot counts no more now
         });
-    warn_(absl::StrCat(reboot.node, " is ", action.reason, "; it is power cycled once"));
-    RETURN_IF_ERROR(control_.Begin(std::move(action), ControllerActor(), [] {}).status());
+    const std::string told =
+        absl::StrCat(reboot.node, " is ", action.reason, "; it is power cycled once");
+    const absl::Status begun = control_.Begin(std::move(action), ControllerActor(), [] {}).status();
+    if (!begun.ok()) {
+      // The store does not answer: nothing was done, and the next look tries again.
+      rescued_.erase(reboot.permit_id);
+      return begun;
+    }
+    warn_(told);
   }
   return absl::OkStatus();
 }
