@@ -84,7 +84,8 @@ apply_and_validate() {  # PLAYBOOK ARGS…
 }
 
 expect_applied() {  # RC WHAT
-  expect_equal "$1" "$APPLY_RC" "$2: exit code"
+  [[ $1 == "$APPLY_RC" ]] || fail "$2: exit code: want '$1', got '$APPLY_RC'
+$(muster run show "$APPLY_RUN" --failed 2>&1)"
 }
 
 # Shows the validation, and leaves what was said in OUTPUT, the exit code in RC and the validation's

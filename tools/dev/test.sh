@@ -21,6 +21,6 @@ _why_tests_failed() {  # FOLDER OF ctest's LOGS
       inside && /^<end of output>$/ { exit }
       inside && NF { print }' "$1/LastTest.log")
     say "$test failed (all that it said: $1/LastTest.log)"
-    { grep -aE -A 6 ': Failure$|^FAILED: ' <<<"$said" | head -n "$most"; tail -n "$last" <<<"$said"; } >&2 || true
+    { grep -aE -A 20 ': Failure$|^FAILED: ' <<<"$said" | head -n "$most"; tail -n "$last" <<<"$said"; } >&2 || true
   done <"$1/LastTestsFailed.log"
 }
