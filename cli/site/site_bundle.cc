@@ -10,6 +10,7 @@
 #include "cli/site/file_type.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "common/image/definition.h"
 #include "common/sys/archive/archive.h"
 #include "common/sys/file_system.h"
 #include "common/value/node_reboot.h"
@@ -125,6 +126,18 @@ absl::StatusOr<SiteBundle> PackSite(const std::string& playbook_path) {
 absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder) {
   std::map<std::string, std::string> files;
   RETURN_IF_ERROR(CollectSuites(site_folder, files));
+  return Pack(files);
+}
+
+absl::StatusOr<SiteBundle> PackImage(const std::string& site_folder, const std::string& image) {
+  const fs::path site(site_folder);
+  std::map<std::string, std::string> files;
+  std::error_code error;
+  if (fs::is_directory(site / "playbooks", error))
+    RETURN_IF_ERROR(Collect(site / "playbooks", "playbooks", files));
+  const std::string definition = image::DefinitionPath(image);
+  sys::RealFileSystem disk;
+  ASSIGN_OR_RETURN(files[definition], disk.Read(fs::absolute(site / definition, error).string()));
   return Pack(files);
 }
 

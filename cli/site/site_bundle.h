@@ -29,6 +29,10 @@ absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path);
 // NotFound: there are no suites.
 absl::StatusOr<SiteBundle> PackSuites(const std::string& site_folder);
 
+// Packs playbooks/ of the site folder, if it has that, and the definition of an image,
+// images/<image>/image.yaml, without the files beside it.
+absl::StatusOr<SiteBundle> PackImage(const std::string& site_folder, const std::string& image);
+
 // Packs a playbook that reboots each node once and does nothing else, the same bytes every time,
 // and beside it the suites of the site folder unless that is empty. Its variable `reboot_reason`
 // goes into the audit log.

@@ -11,6 +11,17 @@
 
 namespace muster::controller {
 
+absl::StatusOr<std::map<std::string, std::string>> FilesOf(const InventoryRecord& record) {
+  v1::ApplyInventoryRequest request;
+  if (!request.ParseFromString(record.files)) {
+    return absl::DataLossError(
+        absl::StrCat("inventory revision ", record.revision, ": the stored files are damaged"));
+  }
+  std::map<std::string, std::string> files;
+  for (const v1::InventoryFile& file : request.files()) files[file.path()] = file.content();
+  return files;
+}
+
 absl::StatusOr<InventoryVersion> StoredInventory::Latest() {
   InventoryRecord record;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
@@ -34,13 +45,7 @@ absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t r
     ASSIGN_OR_RETURN(record, txn.inventory().Get(revision));
     return absl::OkStatus();
   }));
-  v1::ApplyInventoryRequest request;
-  if (!request.ParseFromString(record.files)) {
-    return absl::DataLossError(
-        absl::StrCat("inventory revision ", revision, ": the stored files are damaged"));
-  }
-  std::map<std::string, std::string> files;
-  for (const v1::InventoryFile& file : request.files()) files[file.path()] = file.content();
+  ASSIGN_OR_RETURN(const auto files, FilesOf(record));
   absl::StatusOr<Inventory> inventory = ParseInventory(files);
   if (!inventory.ok()) {
     return Annotate(inventory.status(), absl::StrCat("inventory revision ", revision));

@@ -4,13 +4,20 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "controller/run/collaborators.h"
 
 namespace muster::controller {
+
+struct InventoryRecord;
+
+// The files of a stored revision, by their paths. DataLoss: they are damaged.
+absl::StatusOr<std::map<std::string, std::string>> FilesOf(const InventoryRecord& record);
 
 // Revisions of the inventory; keeps the newest few parsed. Thread-safe; blocks for the store, so it
 // must not be called inside a transaction.

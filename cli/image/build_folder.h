@@ -1,0 +1,63 @@
+// Where a person's builds of images lie: layers that are kept, and the folder of the build that is
+// running.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/sys/process/process.h"
+#include "common/sys/unique_fd.h"
+
+namespace muster::cli {
+
+// `wanted`, or else muster/images in $XDG_CACHE_HOME or ~/.cache. InvalidArgument: none of them is
+// an absolute path, or it has characters that mean something to mmdebstrap.
+absl::StatusOr<std::string> BuildFolderPath(const std::string& wanted);
+
+// One build at a time. Destroying it removes the build's own folder and keeps the layers.
+class BuildFolder {
+ public:
+  // A layer that was not used for so long is removed.
+  static constexpr absl::Duration kBaseLife = absl::Hours(24 * 7);
+
+  // Makes the folder (0700), removes what a build that was killed has left and old layers.
+  // FailedPrecondition: another build is running there. `processes` must outlive the object.
+  static absl::StatusOr<std::unique_ptr<BuildFolder>> Open(const std::string& path,
+                                                           sys::ProcessRunner& processes,
+                                                           absl::Time now);
+  ~BuildFolder();
+  BuildFolder(const BuildFolder&) = delete;
+  BuildFolder& operator=(const BuildFolder&) = delete;
+
+  // Paths of the build's own.
+  std::string Root() const { return build_ + "/root"; }
+  std::string Exchange() const { return build_ + "/exchange"; }
+  std::string Result() const { return build_ + "/result"; }
+  std::string File(const std::string& name) const { return build_ + "/" + name; }
+
+  // The file of a layer, whether it is there or not.
+  std::string BasePath(const std::string& digest) const;
+  // Whether the layer is there; it counts as used now.
+  bool UseBase(const std::string& digest);
+  // Gives the layer that was made at NewBase() its name.
+  absl::Status KeepBase(const std::string& digest);
+  std::string NewBase() const { return build_ + "/base.tar"; }
+
+ private:
+  BuildFolder(std::string path, sys::UniqueFd lock, sys::ProcessRunner& processes)
+      : path_(std::move(path)),
+        build_(path_ + "/build"),
+        lock_(std::move(lock)),
+        processes_(processes) {}
+  absl::Status RemoveBuild();
+
+  const std::string path_;
+  const std::string build_;
+  const sys::UniqueFd lock_;
+  sys::ProcessRunner& processes_;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,77 @@
+#include "cli/image/build_tools.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process/process.h"
+
+namespace muster::cli {
+namespace {
+
+struct Tool {
+  const char* program;
+  const char* package;
+};
+constexpr Tool kTools[] = {{"mmdebstrap", "mmdebstrap"}, {"newuidmap", "uidmap"},
+                           {"bwrap", "bubblewrap"},      {"mksquashfs", "squashfs-tools"},
+                           {"unshare", "util-linux"},    {"tar", "tar"}};
+
+bool IsInstalled(const std::string& program) {
+  for (const absl::string_view folder : absl::StrSplit(sys::kStandardPath, ':')) {
+    if (::access(absl::StrCat(folder, "/", program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+absl::Status CheckIds(const std::string& path, const std::string& user) {
+  sys::RealFileSystem files;
+  const absl::StatusOr<std::string> text = files.Read(path);
+  if (text.ok() && HasSubordinateIds(*text, user, ::getuid())) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      user, " has fewer than ", kNeededIds, " subordinate ids in ", path,
+      ", to which the files of a root belong; as root: usermod --add-subuids 1000000-1065535 "
+      "--add-subgids 1000000-1065535 ",
+      user, " (or another range that nobody has)"));
+}
+
+}  // namespace
+
+bool HasSubordinateIds(const std::string& text, const std::string& user, unsigned uid) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::vector<absl::string_view> fields = absl::StrSplit(line, ':');
+    int64_t count = 0;
+    if (fields.size() == 3 && (fields[0] == user || fields[0] == absl::StrCat(uid)) &&
+        absl::SimpleAtoi(fields[2], &count) && count >= kNeededIds)
+      return true;
+  }
+  return false;
+}
+
+absl::Status CheckBuildTools() {
+  std::set<std::string> missing;
+  for (const Tool& tool : kTools) {
+    if (!IsInstalled(tool.program)) missing.insert(tool.package);
+  }
+  if (!missing.empty())
+    return absl::FailedPreconditionError(
+        absl::StrCat("images are built with programs that this machine does not have; as root: "
+                     "apt-get install ",
+                     absl::StrJoin(missing, " ")));
+  const passwd* const account = ::getpwuid(::getuid());
+  if (account == nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the user ", ::getuid(), " has no account on this machine"));
+  const std::string user = account->pw_name;
+  RETURN_IF_ERROR(CheckIds("/etc/subuid", user));
+  return CheckIds("/etc/subgid", user);
+}
+
+}  // namespace muster::cli

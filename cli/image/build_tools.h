@@ -1,0 +1,21 @@
+// What the machine of a build has to have.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace muster::cli {
+
+// Subordinate ids that a build needs: those of all accounts that packages and roles may make.
+inline constexpr int kNeededIds = 65536;
+
+// Whether the lines of an /etc/subuid or /etc/subgid give `user`, or the number `uid`, a range of
+// at least kNeededIds. Pure.
+bool HasSubordinateIds(const std::string& text, const std::string& user, unsigned uid);
+
+// FailedPrecondition, with what to do about it: a program is missing, or the person who calls has
+// too few subordinate ids.
+absl::Status CheckBuildTools();
+
+}  // namespace muster::cli

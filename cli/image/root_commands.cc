@@ -1,0 +1,164 @@
+#include "cli/image/root_commands.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/digest.h"
+#include "common/image/distribution.h"
+
+namespace muster::cli {
+namespace {
+
+// Raise it when MakeBase() makes something else of the same recipe.
+constexpr int kBaseFormat = 1;
+
+// What every image has, so that it boots and the agent runs in it.
+constexpr const char* kBasePackages[] = {
+    "systemd",         "systemd-sysv",    "dbus", "udev", "kmod", "iproute2",
+    "ca-certificates", "initramfs-tools", "zstd"};
+
+std::string Packages(const image::Definition& definition) {
+  std::vector<std::string> all(std::begin(kBasePackages), std::end(kBasePackages));
+  all.push_back(definition.kernel);
+  all.insert(all.end(), definition.packages.begin(), definition.packages.end());
+  return absl::StrJoin(all, ",");
+}
+
+std::string Seconds(absl::Time time) { return absl::StrCat(absl::ToUnixSeconds(time)); }
+
+std::vector<std::string> AsRootOfNamespace() {
+  return {"unshare", "--user", "--map-root-user", "--map-auto"};
+}
+
+std::vector<std::string> Join(std::vector<std::string> first,
+                              const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+std::string SourcesText(
+    const google::protobuf::RepeatedPtrField<v1::ImageRepository>& repositories) {
+  std::string text;
+  for (const v1::ImageRepository& each : repositories) {
+    // A snapshot's indexes are older than they say that they may be.
+    absl::StrAppend(&text, text.empty() ? "" : "\n", "Types: deb\nURIs: ", each.uri(),
+                    "\nSuites: ", absl::StrJoin(each.suites(), " "),
+                    "\nComponents: ", absl::StrJoin(each.components(), " "),
+                    "\nCheck-Valid-Until: no\nSigned-By:");
+    if (!each.signed_by().empty()) {
+      absl::StrAppend(&text, " ", each.signed_by(), "\n");
+      continue;
+    }
+    absl::StrAppend(&text, "\n");
+    // A blank line would end the paragraph.
+    for (const absl::string_view line :
+         absl::StrSplit(absl::StripAsciiWhitespace(each.key()), '\n'))
+      absl::StrAppend(&text, " ", absl::StripAsciiWhitespace(line).empty() ? "." : line, "\n");
+  }
+  return text;
+}
+
+std::string BaseDigest(const BaseRecipe& recipe) {
+  const image::Definition& definition = recipe.definition;
+  // Each part is on lines of its own, which none of them can contain.
+  return Sha256Hex(
+      absl::StrJoin({absl::StrCat(kBaseFormat), definition.distribution, Packages(definition),
+                     absl::StrJoin(definition.leave_out, ","),
+                     Sha256Hex(recipe.source.snapshot_text), Sha256Hex(recipe.source.file_text),
+                     recipe.files_sha256, recipe.agent_sha256, Seconds(recipe.packages_at)},
+                    "\n"));
+}
+
+std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& sources,
+                                  const std::string& target) {
+  const image::Distribution& distribution =
+      *image::FindDistribution(recipe.definition.distribution);
+  std::vector<std::string> argv = {
+      "mmdebstrap", "--mode=unshare", "--format=tar", "--variant=apt",
+      // Roles find packages in them; they leave when the root is complete.
+      "--skip=cleanup/apt/lists",
+      absl::StrCat("--components=", absl::StrJoin(distribution.components, ",")),
+      absl::StrCat("--include=", Packages(recipe.definition))};
+  for (const std::string& pattern : recipe.definition.leave_out)
+    argv.push_back(absl::StrCat("--dpkgopt=path-exclude=", pattern));
+  if (!recipe.proxy.empty()) {
+    argv.push_back(absl::StrCat("--aptopt=Acquire::http::Proxy \"", recipe.proxy, "\""));
+    argv.push_back(absl::StrCat("--aptopt=Acquire::https::Proxy \"", recipe.proxy, "\""));
+  }
+  // Before the kernel's package makes its initramfs.
+  if (!recipe.files_folder.empty())
+    argv.push_back(absl::StrCat("--essential-hook=sync-in ", recipe.files_folder, " /"));
+  argv.push_back(
+      absl::StrCat("--customize-hook=upload ", recipe.agent_package, " /tmp/muster-agent.deb"));
+  argv.push_back(
+      "--customize-hook=chroot \"$1\" apt-get install --yes -o Dpkg::Use-Pty=0 "
+      "/tmp/muster-agent.deb");
+  argv.push_back("--customize-hook=rm \"$1\"/tmp/muster-agent.deb");
+  // Proxies are the build machine's affair.
+  argv.push_back("--customize-hook=rm -f \"$1\"/etc/apt/apt.conf.d/99mmdebstrap");
+  argv.push_back(std::string(distribution.codename));
+  argv.push_back(target);
+  if (!sources.empty()) argv.push_back(sources);
+  return argv;
+}
+
+std::vector<std::string> UnpackBase(const std::string& base, const BuildPlace& place) {
+  // Device files cannot be made here, and every boot makes its own.
+  return Join(AsRootOfNamespace(),
+              {"tar", "--extract", "--file", base, "--directory", place.root, "--numeric-owner",
+               "--xattrs", "--xattrs-include=*", "--exclude=./dev/*"});
+}
+
+std::vector<std::string> InRoot(const BuildPlace& place, Network network,
+                                const std::vector<std::string>& argv) {
+  std::vector<std::string> all = Join(AsRootOfNamespace(), {"bwrap",
+                                                            "--bind",
+                                                            place.root,
+                                                            "/",
+                                                            "--dev",
+                                                            "/dev",
+                                                            "--proc",
+                                                            "/proc",
+                                                            "--tmpfs",
+                                                            "/run",
+                                                            "--tmpfs",
+                                                            "/tmp",
+                                                            "--bind",
+                                                            place.exchange,
+                                                            kExchangeInRoot,
+                                                            "--unshare-pid",
+                                                            "--unshare-ipc",
+                                                            "--unshare-uts",
+                                                            "--hostname",
+                                                            "localhost",
+                                                            "--die-with-parent",
+                                                            "--cap-add",
+                                                            "ALL",
+                                                            "--chdir",
+                                                            "/"});
+  all = network == Network::kYes
+            ? Join(std::move(all), {"--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf",
+                                    "--ro-bind", "/etc/hosts", "/etc/hosts"})
+            : Join(std::move(all), {"--bind", place.root, kRootInRoot, "--unshare-net"});
+  all.push_back("--");
+  return Join(std::move(all), argv);
+}
+
+std::vector<std::string> PackRoot(const BuildPlace& place, absl::Time packages_at,
+                                  const std::string& target) {
+  return Join(AsRootOfNamespace(),
+              {"mksquashfs", place.root, target, "-comp", "zstd", "-Xcompression-level", "3",
+               "-noappend", "-no-progress", "-quiet", "-no-exports", "-mkfs-time",
+               Seconds(packages_at), "-wildcards", "-e", "boot/*", "dev/*"});
+}
+
+std::vector<std::string> RemoveFolders(const std::vector<std::string>& folders) {
+  return Join(Join(AsRootOfNamespace(), {"rm", "-rf", "--one-file-system", "--"}), folders);
+}
+
+}  // namespace muster::cli
