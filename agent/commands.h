@@ -12,6 +12,10 @@ int JoinCommand(const Flags& flags);
 int CheckCommand(const Flags& flags);
 // Prints what is wrong with the node by the agent's last report; see agent/health/local_report.h.
 int HealthCommand(const Flags& flags);
+// Writes the facts of the root that it runs in, whose system is not running, to standard output.
+int ImageFactsCommand(const Flags& flags);
+// Runs a plan in that root. REQUIRES: no other thread is running yet.
+int ImageApplyCommand(const Flags& flags);
 // Carries out the order to exchange the agent, if there is one.
 int UpgradeCommand(const Flags& flags);
 

@@ -21,6 +21,37 @@ void AddJoinFlags(CLI::App& join, Flags& flags) {
   join.add_flag("--no-start", flags.no_start, "do not enable and start the service");
 }
 
+struct ImageCommands {
+  CLI::App* facts;
+  CLI::App* apply;
+};
+
+ImageCommands AddImage(CLI::App& app, Flags& flags) {
+  CLI::App* image = app.add_subcommand(
+      "image",
+      "work in the root of an image whose system is not running; `muster image build` starts it");
+  image->require_subcommand(1);
+  CLI::App* facts = image->add_subcommand(
+      "facts", "write the root's facts to standard output, as a serialized muster.v1.Facts");
+  CLI::App* apply = image->add_subcommand(
+      "apply",
+      "run a plan in the root and print what changes or fails. Only what lasts is looked at: units "
+      "are enabled and not started, files of kernel parameters, modules and mounts are written "
+      "and the running kernel is left alone. Exits with 0 if the plan succeeded");
+  apply->add_option("--plan", flags.plan_file, "file with a serialized muster.v1.Plan")->required();
+  apply
+      ->add_option("--blobs", flags.blob_directory,
+                   "folder with the plan's contents, each named by its SHA-256")
+      ->required();
+  apply
+      ->add_option("--report", flags.report_file,
+                   "file that gets a serialized muster.v1.ImageApplyReport")
+      ->required();
+  apply->add_option("--proxy", flags.proxy,
+                    "http://host:port through which packages and downloads come");
+  return {facts, apply};
+}
+
 }  // namespace
 
 bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
@@ -39,6 +70,7 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
       "print which conditions of this node are bad or unknown; exits with 1 for a bad one");
   health->add_flag("--slurm", flags.slurm,
                    "answer Slurm's HealthCheckProgram: nothing unless a condition drains the node");
+  const ImageCommands image = AddImage(app, flags);
   CLI::App* upgrade =
       app.add_subcommand("upgrade", "exchange the agent as a plan has ordered; systemd starts it");
   app.add_subcommand("version", "print the version");
@@ -49,12 +81,14 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
     exit_code = app.exit(error) == 0 ? 0 : 1;
     return false;
   }
-  flags.command = run->parsed()       ? Command::kRun
-                  : join->parsed()    ? Command::kJoin
-                  : check->parsed()   ? Command::kCheck
-                  : health->parsed()  ? Command::kHealth
-                  : upgrade->parsed() ? Command::kUpgrade
-                                      : Command::kVersion;
+  flags.command = run->parsed()           ? Command::kRun
+                  : join->parsed()        ? Command::kJoin
+                  : check->parsed()       ? Command::kCheck
+                  : health->parsed()      ? Command::kHealth
+                  : image.facts->parsed() ? Command::kImageFacts
+                  : image.apply->parsed() ? Command::kImageApply
+                  : upgrade->parsed()     ? Command::kUpgrade
+                                          : Command::kVersion;
   return true;
 }
 

@@ -7,7 +7,7 @@
 
 namespace muster::agent {
 
-enum class Command { kRun, kJoin, kCheck, kHealth, kUpgrade, kVersion };
+enum class Command { kRun, kJoin, kCheck, kHealth, kImageFacts, kImageApply, kUpgrade, kVersion };
 
 struct Flags {
   Command command = Command::kRun;
@@ -19,6 +19,11 @@ struct Flags {
   bool no_start = false;   // leave the service alone
   // health
   bool slurm = false;
+  // image apply
+  std::string plan_file;
+  std::string blob_directory;
+  std::string report_file;
+  std::string proxy;  // empty: none
 };
 
 // Fills in `flags`; false when the program has to end with `exit_code` (help, or bad usage, which

@@ -29,6 +29,10 @@ int Main(int argc, char** argv) {
       return CheckCommand(flags);
     case Command::kHealth:
       return HealthCommand(flags);
+    case Command::kImageFacts:
+      return ImageFactsCommand(flags);
+    case Command::kImageApply:
+      return ImageApplyCommand(flags);
     case Command::kUpgrade:
       return UpgradeCommand(flags);
     case Command::kVersion:

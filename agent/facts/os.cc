@@ -93,13 +93,14 @@ absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts) {
   os.set_version_id(value("VERSION_ID"));
   os.set_codename(value("VERSION_CODENAME"));
   os.set_pretty_name(value("PRETTY_NAME"));
-  os.set_kernel(kernel.release);
   os.set_architecture(kernel.machine);
   os.set_package_architecture(PackageArchitecture(kernel.machine));
+  os.set_next_kernel(NextKernel(context.root));
+  if (!context.is_running) return absl::OkStatus();
+  os.set_kernel(kernel.release);
   os.set_hostname(kernel.nodename);
   os.set_boot_id(ReadValue(context.root + "/proc/sys/kernel/random/boot_id").value_or(""));
   os.set_virtualization(Virtualization(*context.processes));
-  os.set_next_kernel(NextKernel(context.root));
   os.set_kernel_arguments(ReadValue(context.root + "/proc/cmdline").value_or(""));
   if (const int64_t boot = BootTime(context.root); boot != 0)
     os.mutable_booted_at()->set_seconds(boot);

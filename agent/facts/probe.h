@@ -24,16 +24,23 @@ struct ProbeContext {
   sys::ProcessRunner* processes = nullptr;
   // The name of NVML for dlopen().
   std::string nvml_library = "libnvidia-ml.so.1";
+  // False: `root` is of a system that is not running; what the kernel and its services say is the
+  // build host's, and is left out.
+  bool is_running = true;
 };
 
 // One aspect of the node. Fills its own part of `facts` or says why it cannot.
 struct Probe {
   const char* name;
   absl::Status (*run)(const ProbeContext& context, v1::Facts& facts);
+  // Whether it finds something in a root whose system is not running.
+  bool in_root;
 };
 
 // Every probe, in the order of the fields of v1::Facts.
 const std::vector<Probe>& AllProbes();
+// Those of them for a root whose system is not running.
+std::vector<Probe> RootProbes();
 
 // Keeps hwloc from loading its plugins into this process: display and OpenCL libraries with their
 // drivers, tens of megabytes that stay. Counting processors needs none of them. Call before any

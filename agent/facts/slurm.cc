@@ -82,8 +82,9 @@ absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
         absl::StrSplit(*version, absl::ByAnyChar(" \n"), absl::SkipEmpty());
     if (words.size() >= 2) slurm.set_version(words[1]);
     if (absl::string_view(program) == "slurmd") {
-      TakeSlurmd(*context.processes, slurm);
       slurm.set_gpu_autodetect(GpuAutodetect(context.root));
+      if (!context.is_running) break;
+      TakeSlurmd(*context.processes, slurm);
       ASSIGN_OR_RETURN(const std::string line, Ask(*context.processes, {"slurmd", "-C"}));
       slurm.set_slurmd_c(line.substr(0, line.find('\n')));
     }

@@ -24,9 +24,11 @@ class Hostname final : public Resource {
 
   absl::StatusOr<std::vector<Change>> Check() override {
     std::vector<Change> changes;
-    ASSIGN_OR_RETURN(const std::string running, context_.files.Read(kKernel));
-    const std::string now(absl::StripAsciiWhitespace(running));
-    if (now != name_) changes.push_back({"hostname", now, name_});
+    if (context_.is_running) {
+      ASSIGN_OR_RETURN(const std::string running, context_.files.Read(kKernel));
+      const std::string now(absl::StripAsciiWhitespace(running));
+      if (now != name_) changes.push_back({"hostname", now, name_});
+    }
     const auto file = context_.files.Read(kFile);
     if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
     const std::string kept(file.ok() ? absl::StripAsciiWhitespace(*file) : "");
@@ -38,6 +40,7 @@ class Hostname final : public Resource {
     // The file first: after a reboot in between, the node has the new name.
     RETURN_IF_ERROR(
         context_.files.WriteAtomically(kFile, absl::StrCat(name_, "\n"), {.mode = 0644}));
+    if (!context_.is_running) return absl::OkStatus();
     return sys::RunChecked(context_.processes, {.argv = {"hostname", name_}}).status();
   }
 

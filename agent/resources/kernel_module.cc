@@ -52,15 +52,7 @@ class KernelModule final : public Resource {
 
   absl::StatusOr<std::vector<Change>> Check() override {
     std::vector<Change> changes;
-    ASSIGN_OR_RETURN(const Presence presence, Look());
-    if (presence == Presence::kBuiltIn) {
-      RETURN_IF_ERROR(CheckBuiltIn());
-    } else if (!Unloads() && presence == Presence::kNot) {
-      RETURN_IF_ERROR(CheckLoadable());
-      changes.push_back({"state", "not loaded", "loaded"});
-    } else if (Unloads() && presence == Presence::kLoaded) {
-      changes.push_back({"state", "loaded", "unloaded"});
-    }
+    if (context_.is_running) RETURN_IF_ERROR(CompareRunning(changes));
     for (const Wanted& file : files_) {
       ASSIGN_OR_RETURN(const std::string now, ReadOrEmpty(file.path));
       if (now == file.content) continue;
@@ -74,10 +66,15 @@ class KernelModule final : public Resource {
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    ASSIGN_OR_RETURN(const Presence presence, Look());
-    if (presence == Presence::kBuiltIn) RETURN_IF_ERROR(CheckBuiltIn());
+    // Before anything is written: a module that is built in takes no options from files.
+    Presence presence = Presence::kNot;
+    if (context_.is_running) {
+      ASSIGN_OR_RETURN(presence, Look());
+      if (presence == Presence::kBuiltIn) RETURN_IF_ERROR(CheckBuiltIn());
+    }
     // The options first: loading uses them.
     for (const size_t i : {1, 0}) RETURN_IF_ERROR(Put(files_[i]));
+    if (!context_.is_running) return absl::OkStatus();
     if (!Unloads() && presence == Presence::kNot) return Modprobe({name_}, "loading", observer);
     if (Unloads() && presence == Presence::kLoaded)
       return Modprobe({"--remove", name_}, "unloading", observer);
@@ -95,6 +92,19 @@ class KernelModule final : public Resource {
   bool Unloads() const {
     return spec_.state() == v1::KERNEL_MODULE_STATE_ABSENT ||
            spec_.state() == v1::KERNEL_MODULE_STATE_BLACKLISTED;
+  }
+
+  // Compares with the kernel that is running.
+  absl::Status CompareRunning(std::vector<Change>& changes) {
+    ASSIGN_OR_RETURN(const Presence presence, Look());
+    if (presence == Presence::kBuiltIn) return CheckBuiltIn();
+    if (!Unloads() && presence == Presence::kNot) {
+      RETURN_IF_ERROR(CheckLoadable());
+      changes.push_back({"state", "not loaded", "loaded"});
+    } else if (Unloads() && presence == Presence::kLoaded) {
+      changes.push_back({"state", "loaded", "unloaded"});
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> ReadOrEmpty(const std::string& path) {

@@ -113,7 +113,8 @@ absl::StatusOr<std::vector<Change>> MountPoint::Check() {
   ASSIGN_OR_RETURN(const std::string file, UnitFile());
   if (!file.empty() && at_boot() != IsMountEnabled(status))
     changes.push_back({"at boot", at_boot() ? "no" : "yes", at_boot() ? "yes" : "no"});
-  if (at_boot() && !IsMounted(status)) changes.push_back({"state", status.active_state, "mounted"});
+  if (context_.is_running && at_boot() && !IsMounted(status))
+    changes.push_back({"state", status.active_state, "mounted"});
   return changes;
 }
 
@@ -156,7 +157,8 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
     RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
   ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
   if (!IsMounted(status)) {
-    if (at_boot()) RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
+    if (context_.is_running && at_boot())
+      RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
   } else if (pending == kRemount) {
     RETURN_IF_ERROR(Run(UnitJob::kReloadOrRestart, "remounting", observer));
   } else if (pending.has_value()) {

@@ -40,16 +40,7 @@ class SysctlSet final : public Resource {
 
   absl::StatusOr<std::vector<Change>> Check() override {
     std::vector<Change> changes;
-    for (const auto& [key, value] : wanted_) {
-      ASSIGN_OR_RETURN(std::string now, ReadParameterToSet(key, value, context_.files));
-      if (now != value) changes.push_back({key, std::move(now), value});
-    }
-    ASSIGN_OR_RETURN(const KernelParameters before, Record());
-    ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));
-    for (const auto& [key, value] : undo) {
-      ASSIGN_OR_RETURN(const auto now, ReadParameter(key, context_.files));
-      if (now.has_value() && *now != value) changes.push_back({key, *now, value});
-    }
+    if (context_.is_running) RETURN_IF_ERROR(CompareRunning(changes));
     ASSIGN_OR_RETURN(const std::string file, ReadOrEmpty(file_));
     if (file != content_)
       changes.push_back({"at boot", file.empty() ? "absent" : "present",
@@ -61,6 +52,7 @@ class SysctlSet final : public Resource {
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
+    if (!context_.is_running) return PutFile();
     ASSIGN_OR_RETURN(const KernelParameters recorded, Record());
     KernelParameters before = recorded;
     KernelParameters to_set;
@@ -85,6 +77,21 @@ class SysctlSet final : public Resource {
   }
 
  private:
+  // Compares with the kernel that is running.
+  absl::Status CompareRunning(std::vector<Change>& changes) {
+    for (const auto& [key, value] : wanted_) {
+      ASSIGN_OR_RETURN(std::string now, ReadParameterToSet(key, value, context_.files));
+      if (now != value) changes.push_back({key, std::move(now), value});
+    }
+    ASSIGN_OR_RETURN(const KernelParameters before, Record());
+    ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));
+    for (const auto& [key, value] : undo) {
+      ASSIGN_OR_RETURN(const auto now, ReadParameter(key, context_.files));
+      if (now.has_value() && *now != value) changes.push_back({key, *now, value});
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::string> ReadOrEmpty(const std::string& path) {
     auto content = context_.files.Read(path);
     if (absl::IsNotFound(content.status())) return std::string();

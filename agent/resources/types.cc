@@ -12,39 +12,46 @@ namespace {
 struct ResourceType {
   v1::Step::ResourceCase kind;
   absl::StatusOr<std::unique_ptr<Resource>> (*make)(const v1::Step&, ResourceContext&, bool);
+  InRoot in_root;
 };
 constexpr ResourceType kResourceTypes[] = {
-    {v1::Step::kAgent, &MakeAgentVersion},
-    {v1::Step::kPackage, &MakePackage},
-    {v1::Step::kPackageUpgrade, &MakePackageUpgrade},
-    {v1::Step::kPackageRepository, &MakePackageRepository},
-    {v1::Step::kPackageModule, &MakePackageModule},
-    {v1::Step::kFile, &MakeFile},
-    {v1::Step::kDirectory, &MakeDirectory},
-    {v1::Step::kSymlink, &MakeSymlink},
-    {v1::Step::kUnit, &MakeUnit},
-    {v1::Step::kUser, &MakeUser},
-    {v1::Step::kGroup, &MakeGroup},
-    {v1::Step::kCommand, &MakeCommand},
-    {v1::Step::kHostname, &MakeHostname},
-    {v1::Step::kLine, &MakeLine},
-    {v1::Step::kSysctl, &MakeSysctl},
-    {v1::Step::kSysctls, &MakeSysctls},
-    {v1::Step::kDownload, &MakeDownload},
-    {v1::Step::kKernelModule, &MakeKernelModule},
-    {v1::Step::kMount, &MakeMount},
-    {v1::Step::kMounts, &MakeMounts},
-    {v1::Step::kArchive, &MakeArchive},
-    {v1::Step::kFilesIn, &MakeFileSet},
-    {v1::Step::kFileSystem, &MakeFileSystem},
-    {v1::Step::kReboot, &MakeReboot},
-    {v1::Step::kPendingReboot, &MakePendingReboot},
-    {v1::Step::kLastReboot, &MakeLastReboot},
-    {v1::Step::kContainerImage, &MakeContainerImage},
-    {v1::Step::kSlurmAccounts, &MakeSlurmAccounts},
+    {v1::Step::kAgent, &MakeAgentVersion, InRoot::kNothing},
+    {v1::Step::kPackage, &MakePackage, InRoot::kWhole},
+    {v1::Step::kPackageUpgrade, &MakePackageUpgrade, InRoot::kWhole},
+    {v1::Step::kPackageRepository, &MakePackageRepository, InRoot::kWhole},
+    {v1::Step::kPackageModule, &MakePackageModule, InRoot::kWhole},
+    {v1::Step::kFile, &MakeFile, InRoot::kWhole},
+    {v1::Step::kDirectory, &MakeDirectory, InRoot::kWhole},
+    {v1::Step::kSymlink, &MakeSymlink, InRoot::kWhole},
+    {v1::Step::kUnit, &MakeUnit, InRoot::kLasting},
+    {v1::Step::kUser, &MakeUser, InRoot::kWhole},
+    {v1::Step::kGroup, &MakeGroup, InRoot::kWhole},
+    {v1::Step::kCommand, &MakeCommand, InRoot::kWhole},
+    {v1::Step::kHostname, &MakeHostname, InRoot::kLasting},
+    {v1::Step::kLine, &MakeLine, InRoot::kWhole},
+    {v1::Step::kSysctl, &MakeSysctl, InRoot::kLasting},
+    {v1::Step::kSysctls, &MakeSysctls, InRoot::kLasting},
+    {v1::Step::kDownload, &MakeDownload, InRoot::kWhole},
+    {v1::Step::kKernelModule, &MakeKernelModule, InRoot::kLasting},
+    {v1::Step::kMount, &MakeMount, InRoot::kLasting},
+    {v1::Step::kMounts, &MakeMounts, InRoot::kLasting},
+    {v1::Step::kArchive, &MakeArchive, InRoot::kWhole},
+    {v1::Step::kFilesIn, &MakeFileSet, InRoot::kWhole},
+    {v1::Step::kFileSystem, &MakeFileSystem, InRoot::kNothing},
+    {v1::Step::kReboot, &MakeReboot, InRoot::kNothing},
+    {v1::Step::kPendingReboot, &MakePendingReboot, InRoot::kNothing},
+    {v1::Step::kLastReboot, &MakeLastReboot, InRoot::kNothing},
+    {v1::Step::kContainerImage, &MakeContainerImage, InRoot::kNothing},
+    {v1::Step::kSlurmAccounts, &MakeSlurmAccounts, InRoot::kNothing},
 };
 
 }  // namespace
+
+InRoot InRootOf(const v1::Step& step) {
+  for (const ResourceType& type : kResourceTypes)
+    if (type.kind == step.resource_case()) return type.in_root;
+  return InRoot::kNothing;
+}
 
 absl::StatusOr<std::unique_ptr<Resource>> MakeResource(const v1::Step& step,
                                                        ResourceContext& context, bool want_diff) {

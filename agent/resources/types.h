@@ -31,7 +31,21 @@ struct ResourceContext {
   Clock& clock;
   BlockDevices& disks;
   UpgradePlace upgrade = {};
+  // False: the file system is a root whose system is not running, while an image is built.
+  // Resources then look at and change only what lasts, and leave the running kernel and services
+  // alone.
+  bool is_running = true;
 };
+
+// What becomes of a kind of resource in a root that is not running.
+enum class InRoot {
+  kWhole,    // the same as on a node
+  kLasting,  // the part that outlives a boot: files, and whether units are enabled
+  kNothing,  // it is left to the booted node
+};
+
+// REQUIRES: the step holds a resource that this agent knows.
+InRoot InRootOf(const v1::Step& step);
 
 // The resource of `step`, with its values checked: InvalidArgument names the field of a step that
 // our compiler would not make (a relative path, an empty name). `want_diff`: changes of texts carry

@@ -191,7 +191,9 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeUnit(const v1::Step& step, Resourc
   if (spec.has_masked() && spec.masked() &&
       (spec.state() == v1::UNIT_STATE_STARTED || (spec.has_enabled() && spec.enabled())))
     return absl::InvalidArgumentError("a masked unit can be neither started nor enabled");
-  return std::make_unique<Unit>(spec, context);
+  v1::UnitResource wanted = spec;
+  if (!context.is_running) wanted.clear_state();
+  return std::make_unique<Unit>(std::move(wanted), context);
 }
 
 }  // namespace muster::agent

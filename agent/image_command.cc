@@ -1,0 +1,209 @@
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/commands.h"
+#include "agent/flags.h"
+#include "agent/image/folder_blobs.h"
+#include "agent/image/image_files.h"
+#include "agent/image/result_text.h"
+#include "agent/image/root_plan.h"
+#include "agent/image/root_processes.h"
+#include "agent/image/root_run.h"
+#include "agent/image/service_ban.h"
+#include "agent/resources/types.h"
+#include "agent/state/paths.h"
+#include "agent/sys/accounts.h"
+#include "agent/sys/apt/apt_package_manager.h"
+#include "agent/sys/package_family.h"
+#include "agent/sys/root_unit_manager.h"
+#include "agent/sys/shared_transactions.h"
+#include "agent/transfer/downloader.h"
+#include "agent/transfer/transfers.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "common/sys/file_system.h"
+#include "common/sys/http/http_client.h"
+#include "common/sys/process/process.h"
+
+namespace muster::agent {
+namespace {
+
+// The builder gives the root a /run of its own, of which nothing becomes part of the image.
+constexpr char kWorkFolder[] = "/run/muster-image";
+
+// SIGTERM and SIGINT, which stay blocked: somebody has to ask for them.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  }
+
+  // Whether one has come. From any thread; does not block.
+  bool HaveCome() {
+    const timespec now = {};
+    if (::sigtimedwait(&signals_, nullptr, &now) > 0) come_ = true;
+    return come_;
+  }
+
+ private:
+  sigset_t signals_;
+  std::atomic<bool> come_{false};
+};
+
+// What is done here is right for a root that nobody uses, and wrong for a node.
+absl::Status CheckPlace(sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const auto systemd, files.Stat("/run/systemd/system"));
+  if (systemd.has_value())
+    return absl::FailedPreconditionError(
+        "systemd is running here: this is a node and not the root of an image; `muster apply` "
+        "changes nodes");
+  if (DetectPackageFamily(files) == PackageFamily::kDnf)
+    return absl::FailedPreconditionError(
+        "the root's packages are dnf's; images are built of distributions with apt: Debian and "
+        "Ubuntu");
+  return absl::OkStatus();
+}
+
+absl::Status CheckProxy(const std::string& proxy) {
+  if (proxy.empty() || absl::StartsWith(proxy, "http://")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--proxy: '", proxy, "' does not begin with http://"));
+}
+
+// systemctl then changes files and asks no manager; what it would start, it ignores.
+std::map<std::string, std::string> OfflineVariables() { return {{"SYSTEMD_OFFLINE", "1"}}; }
+
+// For programs of the root. The proxy is for this process too, whose downloads obey it.
+std::map<std::string, std::string> Variables(const std::string& proxy,
+                                             const std::string& apt_configuration) {
+  std::map<std::string, std::string> variables = OfflineVariables();
+  variables.emplace("APT_CONFIG", apt_configuration);
+  if (proxy.empty()) return variables;
+  for (const char* name : {"http_proxy", "https_proxy"}) {
+    variables.emplace(name, proxy);
+    ::setenv(name, proxy.c_str(), /*overwrite=*/1);
+  }
+  return variables;
+}
+
+// The records are the only part of the agent's state that belongs to the image: without them the
+// agent of a node that boots it would unpack each archive again.
+absl::Status CloseState(const Paths& state, sys::FileSystem& files) {
+  for (const std::string& folder : {state.root(), state.RecordDirectory()}) {
+    ASSIGN_OR_RETURN(const auto stat, files.Stat(folder));
+    if (stat.has_value()) RETURN_IF_ERROR(files.SetAttributes(folder, {.mode = 0700}));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ImageApplyReport> ApplyInRoot(const Flags& flags, const v1::Plan& plan,
+                                                 StopSignals& signals, sys::FileSystem& files,
+                                                 Clock& clock) {
+  // One of its own for each process: another one's journal is never continued.
+  const Paths work(absl::StrCat(kWorkFolder, "/", ::getpid()));
+  RETURN_IF_ERROR(files.Remove(work.root(), /*recursive=*/true));
+  const absl::Cleanup forget = [&] { (void)files.Remove(work.root(), /*recursive=*/true); };
+  RETURN_IF_ERROR(files.MakeDirectory(work.root(), 0755));
+  for (const std::string& folder : {work.JournalDirectory(), work.BlobDirectory()})
+    RETURN_IF_ERROR(files.MakeDirectory(folder, 0700));
+  // apt's helpers read it too, as a user of their own.
+  const std::string apt_configuration = work.root() + "/apt.conf";
+  RETURN_IF_ERROR(files.WriteAtomically(
+      apt_configuration, "APT::Keep-Downloaded-Packages \"false\";\n", {.mode = 0644}));
+
+  sys::RealProcessRunner real_processes;
+  RootProcesses processes(real_processes, Variables(flags.proxy, apt_configuration));
+  RootUnitManager units(processes);
+  SharedTransactions packages(
+      std::make_unique<AptPackageManager>(files, processes, clock,
+                                          AptOptions{.work_folder = work.root() + "/apt"}),
+      clock);
+  SystemAccounts accounts(processes);
+  sys::CurlHttpClient http;
+  Downloader downloader({}, http, files, clock);
+  FolderBlobs blobs(flags.blob_directory);
+  Transfers transfers(work.BlobDirectory(), files, blobs, downloader, clock);
+  transfers.SetPlans({std::make_shared<const v1::Plan>(PlanForRoot(plan))});
+  const Paths state(flags.state_directory);
+  ResourceRecords records(state.RecordDirectory(), files);
+  BlkidBlockDevices disks;
+  ResourceContext context = {files,     processes, units, packages, accounts,
+                             transfers, records,   clock, disks};
+  context.is_running = false;
+
+  ServiceBan ban(files);
+  RETURN_IF_ERROR(ban.Begin());
+  v1::ImageApplyReport report = RunInRoot(
+      plan,
+      {.journal_directory = work.JournalDirectory(),
+       .factory = [&context](const v1::Step& step,
+                             bool want_diff) { return MakeResource(step, context, want_diff); },
+       .on_result =
+           [](const v1::StepResult& result) { std::cout << DescribeResult(result) << std::flush; },
+       .stopping =
+           [&] {
+             if (!signals.HaveCome()) return false;
+             transfers.Stop();
+             return true;
+           }},
+      clock);
+  RETURN_IF_ERROR(ban.End());
+  RETURN_IF_ERROR(CloseState(state, files));
+  return report;
+}
+
+absl::Status ApplyImage(const Flags& flags) {
+  // Before any thread: all of them inherit the mask.
+  StopSignals signals;
+  ::signal(SIGPIPE, SIG_IGN);
+  RealClock clock;
+  sys::RealFileSystem files;
+  RETURN_IF_ERROR(CheckPlace(files));
+  RETURN_IF_ERROR(CheckProxy(flags.proxy));
+  ASSIGN_OR_RETURN(const v1::Plan plan, ReadPlan(flags.plan_file, files));
+  ASSIGN_OR_RETURN(const v1::ImageApplyReport report,
+                   ApplyInRoot(flags, plan, signals, files, clock));
+  RETURN_IF_ERROR(WriteReport(report, flags.report_file, files));
+  if (report.outcome().succeeded()) return absl::OkStatus();
+  return absl::InternalError(report.outcome().message());
+}
+
+int Fail(const char* command, const absl::Status& status) {
+  std::cerr << "muster-agent image " << command << ": " << status.message() << std::endl;
+  return 1;
+}
+
+}  // namespace
+
+int ImageFactsCommand(const Flags& flags) {
+  // They live as long as the process: a probe that hangs may still use them.
+  auto& clock = *new RealClock;
+  auto& real_processes = *new sys::RealProcessRunner;
+  auto& processes = *new RootProcesses(real_processes, OfflineVariables());
+  const absl::StatusOr<std::string> facts = SerializedRootFacts(processes, clock);
+  if (!facts.ok()) return Fail("facts", facts.status());
+  std::cout << *facts << std::flush;
+  if (std::cout.good()) return 0;
+  return Fail("facts", absl::UnavailableError("standard output cannot be written"));
+}
+
+int ImageApplyCommand(const Flags& flags) {
+  const absl::Status applied = ApplyImage(flags);
+  return applied.ok() ? 0 : Fail("apply", applied);
+}
+
+}  // namespace muster::agent
