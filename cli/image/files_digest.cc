@@ -37,7 +37,8 @@ absl::StatusOr<std::string> Describe(const fs::path& path) {
 
 absl::StatusOr<std::string> FilesDigest(const std::string& folder) {
   std::error_code error;
-  if (!fs::exists(folder, error) && !error) return "";
+  if (!fs::is_directory(folder, error))
+    return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
   std::map<std::string, std::string> lines;
   fs::recursive_directory_iterator it(folder, error);
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {

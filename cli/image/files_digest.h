@@ -8,8 +8,8 @@
 namespace muster::cli {
 
 // SHA-256 over names, types, permissions, contents and targets of links of everything in `folder`.
-// "": there is no such folder. InvalidArgument: it has something that is neither a file, a folder
-// nor a link.
+// NotFound: there is no such folder. InvalidArgument: it has something that is neither a file, a
+// folder nor a link.
 absl::StatusOr<std::string> FilesDigest(const std::string& folder);
 
 }  // namespace muster::cli

@@ -150,22 +150,14 @@ class Builder {
   absl::Status MakeBaseLayer(const v1::PlanImageResponse& planned) {
     ASSIGN_OR_RETURN(const std::string architecture, Architecture());
     ASSIGN_OR_RETURN(const std::string agent_sha256, AgentPackageFor(planned, architecture));
-    std::error_code error;
-    const std::string files_folder =
-        fs::weakly_canonical(absl::StrCat(build_.site, "/", image::kImageFolder, "/", build_.name,
-                                          "/", image::kFilesFolder),
-                             error)
-            .string();
-    ASSIGN_OR_RETURN(const std::string files_sha256, FilesDigest(files_folder));
     ASSIGN_OR_RETURN(const PackageSource source, Source(planned));
-    const BaseRecipe recipe{.definition = definition_,
-                            .source = source,
-                            .files_folder = files_sha256.empty() ? "" : files_folder,
-                            .files_sha256 = files_sha256,
-                            .agent_package = means_.folder.File("muster-agent.deb"),
-                            .agent_sha256 = agent_sha256,
-                            .packages_at = packages_at_,
-                            .proxy = build_.proxy};
+    BaseRecipe recipe{.definition = definition_,
+                      .source = source,
+                      .agent_package = means_.folder.File("muster-agent.deb"),
+                      .agent_sha256 = agent_sha256,
+                      .packages_at = packages_at_,
+                      .proxy = build_.proxy};
+    RETURN_IF_ERROR(AddFiles(recipe));
     const std::string digest = BaseDigest(recipe);
     if (!build_.is_fresh && means_.folder.UseBase(digest)) {
       note_ = "from the cache";
@@ -184,6 +176,20 @@ class Builder {
                            definition_.snapshot.empty() ? "as it is" : definition_.snapshot);
     }
     return programs_.Run(UnpackBase(means_.folder.BasePath(digest), Place())).status();
+  }
+
+  absl::Status AddFiles(BaseRecipe& recipe) {
+    for (const image::Reference& each : definition_.files) {
+      std::error_code error;
+      recipe.files.push_back(
+          fs::weakly_canonical(
+              absl::StrCat(build_.site, "/", image::kImageFolder, "/", each.text), error)
+              .string());
+      absl::StatusOr<std::string> digest = FilesDigest(recipe.files.back());
+      if (!digest.ok()) return definition_.document.Error(each.node, digest.status().message());
+      recipe.files_sha256.push_back(*std::move(digest));
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> Architecture() {

@@ -70,7 +70,7 @@ std::string BaseDigest(const BaseRecipe& recipe) {
       absl::StrJoin({absl::StrCat(kBaseFormat), definition.distribution, Packages(definition),
                      absl::StrJoin(definition.leave_out, ","),
                      Sha256Hex(recipe.source.snapshot_text), Sha256Hex(recipe.source.file_text),
-                     recipe.files_sha256, recipe.agent_sha256, Seconds(recipe.packages_at)},
+                     absl::StrJoin(recipe.files_sha256, ","), recipe.agent_sha256, Seconds(recipe.packages_at)},
                     "\n"));
 }
 
@@ -91,8 +91,8 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
     argv.push_back(absl::StrCat("--aptopt=Acquire::https::Proxy \"", recipe.proxy, "\""));
   }
   // Before the kernel's package makes its initramfs.
-  if (!recipe.files_folder.empty())
-    argv.push_back(absl::StrCat("--essential-hook=sync-in ", recipe.files_folder, " /"));
+  for (const std::string& folder : recipe.files)
+    argv.push_back(absl::StrCat("--essential-hook=sync-in ", folder, " /"));
   argv.push_back(
       absl::StrCat("--customize-hook=upload ", recipe.agent_package, " /tmp/muster-agent.deb"));
   argv.push_back(

@@ -30,8 +30,9 @@ std::string SourcesText(
 struct BaseRecipe {
   const image::Definition& definition;
   PackageSource source;
-  std::string files_folder;   // path; "": the definition has no files
-  std::string files_sha256;   // of their names, modes and contents
+  // Folders that are laid over the root, and digests of what is in them.
+  std::vector<std::string> files;
+  std::vector<std::string> files_sha256;
   std::string agent_package;  // path of the file
   std::string agent_sha256;
   absl::Time packages_at;  // no file in the root is younger

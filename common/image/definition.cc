@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
 #include "common/image/distribution.h"
@@ -39,6 +40,11 @@ bool IsPathPattern(absl::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return IsPlain(c, "/._+-*?[]@~"); });
 }
 
+bool IsFolder(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
+  return std::all_of(parts.begin(), parts.end(), IsName);
+}
+
 // A list of the definition: what its words may be, and how to say so.
 struct ListRule {
   const char* key;
@@ -46,6 +52,8 @@ struct ListRule {
   const char* form;
 };
 constexpr ListRule kPackages{"packages", IsPackage, "the name of a package, as in chrony"};
+constexpr ListRule kFiles{"files", IsFolder,
+                         "the path of a folder below images/, as in debian-worker/files"};
 constexpr ListRule kRoles{"roles", IsName, "the name of a role, as in slurm_worker"};
 constexpr ListRule kGroups{"groups", IsName, "the name of a group of the inventory"};
 constexpr ListRule kArguments{"kernel_arguments", IsKernelArgument,
@@ -127,6 +135,7 @@ absl::StatusOr<Definition> ParseDefinition(absl::string_view name, absl::string_
     return document.Error(*document.root().Find("kernel"),
                           "that is not the name of a package, as in linux-image-amd64");
   RETURN_IF_ERROR(ReadWords(document, reader, kPackages, out.packages));
+  RETURN_IF_ERROR(ReadList(document, reader, kFiles, out.files));
   RETURN_IF_ERROR(ReadList(document, reader, kRoles, out.roles));
   RETURN_IF_ERROR(ReadList(document, reader, kGroups, out.groups));
   RETURN_IF_ERROR(reader.Optional("variables", &out.variables));

@@ -14,8 +14,6 @@ namespace muster::image {
 // The folder of the definitions in a site, and the file in a definition's folder.
 inline constexpr char kImageFolder[] = "images";
 inline constexpr char kDefinitionFile[] = "image.yaml";
-// The folder beside it whose files become a part of the root.
-inline constexpr char kFilesFolder[] = "files";
 
 // A word that refers to something else, with its place.
 struct Reference {
@@ -31,6 +29,8 @@ struct Definition {
   std::string snapshot;      // of the controller's; "": the distribution's archive as it is
   std::string kernel;        // name of a package
   std::vector<std::string> packages;
+  // Folders below images/ whose content becomes a part of the root, one after the other.
+  std::vector<Reference> files;
   std::vector<Reference> roles;   // in the order in which they are applied; each once
   std::vector<Reference> groups;  // of the inventory, whose variables apply
   // A map, or null: above every other variable of the roles.
