@@ -182,8 +182,8 @@ class Builder {
     for (const image::Reference& each : definition_.files) {
       std::error_code error;
       recipe.files.push_back(
-          fs::weakly_canonical(
-              absl::StrCat(build_.site, "/", image::kImageFolder, "/", each.text), error)
+          fs::weakly_canonical(absl::StrCat(build_.site, "/", image::kImageFolder, "/", each.text),
+                               error)
               .string());
       absl::StatusOr<std::string> digest = FilesDigest(recipe.files.back());
       if (!digest.ok()) return definition_.document.Error(each.node, digest.status().message());
@@ -200,7 +200,7 @@ class Builder {
 
   absl::StatusOr<std::string> AgentPackageFor(const v1::PlanImageResponse& planned,
                                               const std::string& architecture) {
-    for (const v1::AgentPackage& each : planned.agent_packages()) {
+    for (const v1::OfferedPackage& each : planned.agent_packages()) {
       if (each.architecture() == architecture) return each.sha256();
     }
     return absl::FailedPreconditionError(
@@ -346,7 +346,10 @@ class Builder {
   }
 
   BuildPlace Place() const {
-    return {.root = means_.folder.Root(), .exchange = means_.folder.Exchange()};
+    std::error_code error;
+    return {.root = means_.folder.Root(),
+            .exchange = means_.folder.Exchange(),
+            .is_resolver_linked = fs::is_symlink(means_.folder.Root() + "/etc/resolv.conf", error)};
   }
   static std::string InRootPath(const std::string& name) {
     return absl::StrCat(kExchangeInRoot, "/", name);

@@ -20,6 +20,10 @@ constexpr const char* kBasePackages[] = {
     "systemd",         "systemd-sysv",    "dbus", "udev", "kmod", "iproute2",
     "ca-certificates", "initramfs-tools", "zstd"};
 
+// Where /etc/resolv.conf leads to in a root with systemd-resolved, which does not run there.
+constexpr char kResolverFolder[] = "/run/systemd/resolve";
+constexpr char kResolverFile[] = "/run/systemd/resolve/stub-resolv.conf";
+
 std::string Packages(const image::Definition& definition) {
   std::vector<std::string> all(std::begin(kBasePackages), std::end(kBasePackages));
   all.push_back(definition.kernel);
@@ -66,12 +70,12 @@ std::string SourcesText(
 std::string BaseDigest(const BaseRecipe& recipe) {
   const image::Definition& definition = recipe.definition;
   // Each part is on lines of its own, which none of them can contain.
-  return Sha256Hex(
-      absl::StrJoin({absl::StrCat(kBaseFormat), definition.distribution, Packages(definition),
-                     absl::StrJoin(definition.leave_out, ","),
-                     Sha256Hex(recipe.source.snapshot_text), Sha256Hex(recipe.source.file_text),
-                     absl::StrJoin(recipe.files_sha256, ","), recipe.agent_sha256, Seconds(recipe.packages_at)},
-                    "\n"));
+  return Sha256Hex(absl::StrJoin(
+      {absl::StrCat(kBaseFormat), definition.distribution, Packages(definition),
+       absl::StrJoin(definition.leave_out, ","), Sha256Hex(recipe.source.snapshot_text),
+       Sha256Hex(recipe.source.file_text), absl::StrJoin(recipe.files_sha256, ","),
+       recipe.agent_sha256, Seconds(recipe.packages_at)},
+      "\n"));
 }
 
 std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& sources,
@@ -95,10 +99,13 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
     argv.push_back(absl::StrCat("--essential-hook=sync-in ", folder, " /"));
   argv.push_back(
       absl::StrCat("--customize-hook=upload ", recipe.agent_package, " /tmp/muster-agent.deb"));
+  argv.push_back(absl::StrCat("--customize-hook=mkdir -p \"$1\"", kResolverFolder,
+                              "; cp /etc/resolv.conf \"$1\"", kResolverFile));
   argv.push_back(
       "--customize-hook=chroot \"$1\" apt-get install --yes -o Dpkg::Use-Pty=0 "
       "/tmp/muster-agent.deb");
-  argv.push_back("--customize-hook=rm \"$1\"/tmp/muster-agent.deb");
+  argv.push_back(
+      absl::StrCat("--customize-hook=rm -r \"$1\"/tmp/muster-agent.deb \"$1\"", kResolverFolder));
   // Proxies are the build machine's affair.
   argv.push_back("--customize-hook=rm -f \"$1\"/etc/apt/apt.conf.d/99mmdebstrap");
   argv.push_back(std::string(distribution.codename));
@@ -141,10 +148,14 @@ std::vector<std::string> InRoot(const BuildPlace& place, Network network,
                                                             "ALL",
                                                             "--chdir",
                                                             "/"});
-  all = network == Network::kYes
-            ? Join(std::move(all), {"--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf",
-                                    "--ro-bind", "/etc/hosts", "/etc/hosts"})
-            : Join(std::move(all), {"--bind", place.root, kRootInRoot, "--unshare-net"});
+  if (network == Network::kNo) {
+    all = Join(std::move(all), {"--bind", place.root, kRootInRoot, "--unshare-net"});
+  } else {
+    all = Join(std::move(all), {"--ro-bind", "/etc/hosts", "/etc/hosts", "--ro-bind",
+                                "/etc/resolv.conf", kResolverFile});
+    if (!place.is_resolver_linked)
+      all = Join(std::move(all), {"--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf"});
+  }
   all.push_back("--");
   return Join(std::move(all), argv);
 }

@@ -49,8 +49,9 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
 
 // The folders of one build.
 struct BuildPlace {
-  std::string root;      // the image's root
-  std::string exchange;  // kExchangeInRoot for the programs in the root
+  std::string root;                 // the image's root
+  std::string exchange;             // kExchangeInRoot for the programs in the root
+  bool is_resolver_linked = false;  // its /etc/resolv.conf is a link
 };
 inline constexpr char kExchangeInRoot[] = "/run/muster-build";
 inline constexpr char kRootInRoot[] = "/run/muster-root";

@@ -31,7 +31,7 @@ absl::StatusOr<v1::PlanImageResponse> ImageBuilds::Plan(const v1::PlanImageReque
   v1::PlanImageResponse response;
   RETURN_IF_ERROR(AddSnapshot(definition.snapshot, offer, response));
   for (const auto& [architecture, package] : offer.agent_packages) {
-    v1::AgentPackage& each = *response.add_agent_packages();
+    v1::OfferedPackage& each = *response.add_agent_packages();
     each.set_architecture(architecture);
     each.set_sha256(package.sha256);
   }
