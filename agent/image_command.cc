@@ -17,6 +17,7 @@
 #include "agent/image/folder_blobs.h"
 #include "agent/image/image_files.h"
 #include "agent/image/result_text.h"
+#include "agent/image/root_place.h"
 #include "agent/image/root_plan.h"
 #include "agent/image/root_processes.h"
 #include "agent/image/root_run.h"
@@ -25,7 +26,6 @@
 #include "agent/state/paths.h"
 #include "agent/sys/accounts.h"
 #include "agent/sys/apt/apt_package_manager.h"
-#include "agent/sys/package_family.h"
 #include "agent/sys/root_unit_manager.h"
 #include "agent/sys/shared_transactions.h"
 #include "agent/transfer/downloader.h"
@@ -63,20 +63,6 @@ class StopSignals {
   sigset_t signals_;
   std::atomic<bool> come_{false};
 };
-
-// What is done here is right for a root that nobody uses, and wrong for a node.
-absl::Status CheckPlace(sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(const auto systemd, files.Stat("/run/systemd/system"));
-  if (systemd.has_value())
-    return absl::FailedPreconditionError(
-        "systemd is running here: this is a node and not the root of an image; `muster apply` "
-        "changes nodes");
-  if (DetectPackageFamily(files) == PackageFamily::kDnf)
-    return absl::FailedPreconditionError(
-        "the root's packages are dnf's; images are built of distributions with apt: Debian and "
-        "Ubuntu");
-  return absl::OkStatus();
-}
 
 absl::Status CheckProxy(const std::string& proxy) {
   if (proxy.empty() || absl::StartsWith(proxy, "http://")) return absl::OkStatus();
@@ -172,7 +158,7 @@ absl::Status ApplyImage(const Flags& flags) {
   ::signal(SIGPIPE, SIG_IGN);
   RealClock clock;
   sys::RealFileSystem files;
-  RETURN_IF_ERROR(CheckPlace(files));
+  RETURN_IF_ERROR(CheckIsRoot(files));
   RETURN_IF_ERROR(CheckProxy(flags.proxy));
   ASSIGN_OR_RETURN(const v1::Plan plan, ReadPlan(flags.plan_file, files));
   ASSIGN_OR_RETURN(const v1::ImageApplyReport report,

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -22,7 +24,8 @@ std::string Describe(const v1::Change& change) {
   const auto shown = [](const std::string& value) { return PlainText(value, Lines::kOne); };
   const std::string before = shown(change.before()), after = shown(change.after());
   const bool is_short = before.size() <= kLongestValue && after.size() <= kLongestValue;
-  if (after.empty() || !is_short) return OneLine(change.field());
+  // Equal: both are secret.
+  if (after.empty() || after == before || !is_short) return OneLine(change.field());
   return absl::StrCat(OneLine(change.field()), " ", before, before.empty() ? "" : " ", "-> ",
                       after);
 }
@@ -58,7 +61,10 @@ std::string DescribeResult(const v1::StepResult& result) {
   std::string text = absl::StrCat(changed ? "changed  " : "failed   ", OneLine(result.step_id()));
   if (!result.resource().empty()) absl::StrAppend(&text, "  ", OneLine(result.resource()));
   if (changed) return absl::StrCat(text, ": ", DescribeChanges(result), "\n");
-  return absl::StrCat(text, "\n", Indented(result.message()), Indented(result.output()));
+  const absl::string_view output = absl::StripAsciiWhitespace(result.output());
+  // A short output is a part of the message.
+  const bool is_told = absl::StrContains(result.message(), output);
+  return absl::StrCat(text, "\n", Indented(result.message()), is_told ? "" : Indented(output));
 }
 
 }  // namespace muster::agent

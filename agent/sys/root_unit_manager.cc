@@ -35,8 +35,9 @@ absl::StatusOr<UnitStatus> RootUnitManager::GetStatus(const std::string& unit) {
   const std::string state(absl::StripAsciiWhitespace(result.out));
   if (state.empty() || state == "not-found") {
     if (!SaysNotFound(result))
-      return absl::InternalError(absl::StrCat("`systemctl is-enabled ", unit,
-                                              "` does not say whether it is: ", result.output));
+      return absl::InternalError(absl::StrCat(
+          "`systemctl is-enabled ", unit,
+          "` does not say whether it is: ", absl::StripAsciiWhitespace(result.output)));
     status.load_state = "not-found";
     return status;
   }

@@ -325,5 +325,40 @@ TEST_F(Probes, SlurmdThatSystemdDoesNotRun) {
   EXPECT_EQ(facts_.slurm().slurmd_invocation(), "");
 }
 
+// The kernel and its services are the build host's.
+TEST_F(Probes, ARootIsDescribedByItsFilesAlone) {
+  FakeProcessRunner processes;
+  processes.On("slurmd -V", FakeProcessRunner::Prints("slurm-wlm 22.05.8\n"));
+  context_.processes = &processes;
+  context_.is_running = false;
+  Write("/etc/os-release", "ID=debian\nVERSION_ID=\"12\"\nVERSION_CODENAME=bookworm\n");
+  Write("/proc/sys/kernel/random/boot_id", "the host's\n");
+  Write("/proc/cmdline", "the host's\n");
+  Write("/proc/stat", "btime 1700000000\n");
+  Write("/boot/vmlinuz-6.1.0-44-amd64", "");
+  Write("/lib/modules/6.1.0-44-amd64/modules.dep", "");
+  ASSERT_OK(ProbeOs(context_, facts_));
+  ASSERT_OK(ProbeSlurm(context_, facts_));
+  EXPECT_EQ(facts_.os().id(), "debian");
+  EXPECT_EQ(facts_.os().codename(), "bookworm");
+  EXPECT_NE(facts_.os().package_architecture(), "");
+  EXPECT_EQ(facts_.os().next_kernel(), "6.1.0-44-amd64");
+  EXPECT_EQ(facts_.os().kernel(), "");
+  EXPECT_EQ(facts_.os().hostname(), "");
+  EXPECT_EQ(facts_.os().boot_id(), "");
+  EXPECT_EQ(facts_.os().virtualization(), "");
+  EXPECT_EQ(facts_.os().kernel_arguments(), "");
+  EXPECT_FALSE(facts_.os().has_booted_at());
+  EXPECT_EQ(facts_.slurm().version(), "22.05.8");
+  EXPECT_EQ(facts_.slurm().slurmd_c(), "");
+  EXPECT_THAT(processes.commands(), ElementsAre("slurmd -V"));
+}
+
+TEST(RootProbes, AreThoseOfFiles) {
+  std::vector<std::string> names;
+  for (const Probe& probe : RootProbes()) names.emplace_back(probe.name);
+  EXPECT_THAT(names, ElementsAre("os", "slurm", "packages"));
+}
+
 }  // namespace
 }  // namespace muster::agent
