@@ -1,11 +1,13 @@
 #include "common/base/digest.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 
 namespace muster {
@@ -36,6 +38,12 @@ std::string Sha256Hex(absl::string_view data) {
   Sha256 digest;
   digest.Update(data);
   return digest.FinishHex();
+}
+
+bool IsSha256(absl::string_view text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+         });
 }
 
 std::string RandomBytes(size_t count) {

@@ -11,6 +11,8 @@ namespace muster {
 
 // The digest in lower-case hexadecimal: 64 characters.
 std::string Sha256Hex(absl::string_view data);
+// Whether `text` is a SHA-256 in lower-case hex.
+bool IsSha256(absl::string_view text);
 
 // A digest over data that comes in pieces. Not thread-safe.
 class Sha256 {

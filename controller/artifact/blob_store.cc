@@ -114,12 +114,6 @@ absl::Status NoSuchBlob(absl::string_view sha256) {
 
 }  // namespace
 
-bool IsSha256(absl::string_view text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
-         });
-}
-
 absl::StatusOr<std::string> BlobStore::Put(absl::string_view data) {
   std::string sha256 = Sha256Hex(data);
   if (Refresh(sha256)) return sha256;

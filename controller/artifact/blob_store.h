@@ -14,9 +14,6 @@
 
 namespace muster::controller {
 
-// Whether `text` is a SHA-256 in lower-case hex.
-bool IsSha256(absl::string_view text);
-
 // A blob that is being received. Nothing is visible under its digest before Commit(); destroying it
 // earlier discards it. Not thread-safe.
 class BlobWriter {

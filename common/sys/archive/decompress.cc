@@ -13,6 +13,11 @@ namespace {
 
 constexpr size_t kUnpackedPieceBytes = 256 << 10;
 
+la_ssize_t AppendPacked(struct archive*, void* target, const void* data, size_t size) {
+  static_cast<std::string*>(target)->append(static_cast<const char*>(data), size);
+  return static_cast<la_ssize_t>(size);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> Decompress(absl::string_view data, size_t max_bytes) {
@@ -47,6 +52,30 @@ absl::StatusOr<std::string> Decompress(absl::string_view data, size_t max_bytes)
           absl::StrCat("it has more than ", max_bytes, " bytes when it is unpacked"));
     content.append(piece, 0, static_cast<size_t>(count));
   }
+}
+
+absl::StatusOr<std::string> CompressGz(absl::string_view data) {
+  std::string packed;
+  const std::unique_ptr<struct archive, decltype(&archive_write_free)> handle(archive_write_new(),
+                                                                              &archive_write_free);
+  const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
+                                                                            &archive_entry_free);
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  archive_entry_set_pathname(entry.get(), "data");
+  if (archive_write_add_filter_gzip(handle.get()) != ARCHIVE_OK ||
+      archive_write_set_filter_option(handle.get(), "gzip", "timestamp", nullptr) != ARCHIVE_OK ||
+      archive_write_set_format_raw(handle.get()) != ARCHIVE_OK ||
+      archive_write_set_bytes_in_last_block(handle.get(), 1) != ARCHIVE_OK ||  // no padding
+      archive_write_open(handle.get(), &packed, nullptr, &AppendPacked, nullptr) != ARCHIVE_OK ||
+      archive_write_header(handle.get(), entry.get()) != ARCHIVE_OK ||
+      archive_write_data(handle.get(), data.data(), data.size()) !=
+          static_cast<la_ssize_t>(data.size()) ||
+      archive_write_close(handle.get()) != ARCHIVE_OK) {
+    const char* const reason = archive_error_string(handle.get());
+    return absl::InternalError(
+        absl::StrCat("compressing: ", reason == nullptr ? "out of memory" : reason));
+  }
+  return packed;
 }
 
 }  // namespace muster::sys

@@ -13,4 +13,7 @@ namespace muster::sys {
 // the two, or damaged. ResourceExhausted: more than `max_bytes`.
 absl::StatusOr<std::string> Decompress(absl::string_view data, size_t max_bytes);
 
+// `data` as a .gz file without a time in it: the same data give the same bytes.
+absl::StatusOr<std::string> CompressGz(absl::string_view data);
+
 }  // namespace muster::sys

@@ -47,6 +47,18 @@ TEST(Decompress, ContentIsBounded) {
               StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 
+TEST(CompressGz, TheSameDataGiveTheSameBytesWhichAreReadBack) {
+  std::string large(3'000'000, '\0');
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 2654435761u >> 24);
+  for (const std::string& data : {std::string("Package: tool\n"), std::string(), large}) {
+    const absl::StatusOr<std::string> packed = CompressGz(data);
+    ASSERT_OK(packed);
+    EXPECT_EQ(*CompressGz(data), *packed);
+    EXPECT_EQ(packed->substr(4, 4), std::string(4, '\0'));  // the time
+    EXPECT_EQ(Decompress(*packed, data.size()).value(), data);
+  }
+}
+
 TEST(Decompress, WhatIsNoneOfTheTwoIsRefused) {
   std::string flipped = Bytes(kXz);
   flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
