@@ -16,6 +16,8 @@ int HealthCommand(const Flags& flags);
 int ImageFactsCommand(const Flags& flags);
 // Runs a plan in that root. REQUIRES: no other thread is running yet.
 int ImageApplyCommand(const Flags& flags);
+// Makes a root fit for everybody; see agent/image/seal.h.
+int ImageSealCommand(const Flags& flags);
 // Carries out the order to exchange the agent, if there is one.
 int UpgradeCommand(const Flags& flags);
 

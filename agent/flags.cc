@@ -24,6 +24,7 @@ void AddJoinFlags(CLI::App& join, Flags& flags) {
 struct ImageCommands {
   CLI::App* facts;
   CLI::App* apply;
+  CLI::App* seal;
 };
 
 ImageCommands AddImage(CLI::App& app, Flags& flags) {
@@ -49,7 +50,19 @@ ImageCommands AddImage(CLI::App& app, Flags& flags) {
       ->required();
   apply->add_option("--proxy", flags.proxy,
                     "http://host:port through which packages and downloads come");
-  return {facts, apply};
+  CLI::App* seal = image->add_subcommand(
+      "seal",
+      "make a complete root fit for everybody: remove what every machine makes anew and what tells "
+      "of the build, refuse private keys, take back times, and list packages and files");
+  seal->add_option("--root", flags.root, "the root's folder, with nothing mounted in it")
+      ->required();
+  seal->add_option("--newest", flags.newest, "no file is younger, in seconds since 1970")
+      ->required();
+  seal->add_option("--manifest", flags.manifest_file,
+                   "file that gets the packages, as a serialized muster.v1.ImageManifest")
+      ->required();
+  seal->add_option("--files", flags.files_file, "file that gets the list of files")->required();
+  return {facts, apply, seal};
 }
 
 }  // namespace
@@ -87,6 +100,7 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
                   : health->parsed()      ? Command::kHealth
                   : image.facts->parsed() ? Command::kImageFacts
                   : image.apply->parsed() ? Command::kImageApply
+                  : image.seal->parsed()  ? Command::kImageSeal
                   : upgrade->parsed()     ? Command::kUpgrade
                                           : Command::kVersion;
   return true;

@@ -1,13 +1,24 @@
 // The agent's command line.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "agent/session/join.h"
 
 namespace muster::agent {
 
-enum class Command { kRun, kJoin, kCheck, kHealth, kImageFacts, kImageApply, kUpgrade, kVersion };
+enum class Command {
+  kRun,
+  kJoin,
+  kCheck,
+  kHealth,
+  kImageFacts,
+  kImageApply,
+  kImageSeal,
+  kUpgrade,
+  kVersion
+};
 
 struct Flags {
   Command command = Command::kRun;
@@ -24,6 +35,11 @@ struct Flags {
   std::string blob_directory;
   std::string report_file;
   std::string proxy;  // empty: none
+  // image seal
+  std::string root;
+  int64_t newest = 0;  // seconds since 1970
+  std::string manifest_file;
+  std::string files_file;
 };
 
 // Fills in `flags`; false when the program has to end with `exit_code` (help, or bad usage, which

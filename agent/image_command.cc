@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
@@ -21,6 +22,7 @@
 #include "agent/image/root_plan.h"
 #include "agent/image/root_processes.h"
 #include "agent/image/root_run.h"
+#include "agent/image/seal.h"
 #include "agent/image/service_ban.h"
 #include "agent/resources/types.h"
 #include "agent/state/paths.h"
@@ -35,6 +37,7 @@
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
+#include "common/value/image_files.h"
 
 namespace muster::agent {
 namespace {
@@ -168,6 +171,20 @@ absl::Status ApplyImage(const Flags& flags) {
   return absl::InternalError(report.outcome().message());
 }
 
+absl::Status SealImage(const Flags& flags) {
+  sys::RealFileSystem files;
+  sys::RealProcessRunner processes;
+  ASSIGN_OR_RETURN(
+      SealedRoot sealed,
+      SealRoot({.root = flags.root, .newest = absl::FromUnixSeconds(flags.newest)}, processes));
+  v1::ImageManifest manifest;
+  for (v1::ImagePackage& package : sealed.packages) *manifest.add_packages() = std::move(package);
+  RETURN_IF_ERROR(
+      files.WriteAtomically(flags.manifest_file, manifest.SerializeAsString(), {.mode = 0644}));
+  ASSIGN_OR_RETURN(const std::string list, WriteImageFiles(std::move(sealed.files)));
+  return files.WriteAtomically(flags.files_file, list, {.mode = 0644});
+}
+
 int Fail(const char* command, const absl::Status& status) {
   std::cerr << "muster-agent image " << command << ": " << status.message() << std::endl;
   return 1;
@@ -190,6 +207,11 @@ int ImageFactsCommand(const Flags& flags) {
 int ImageApplyCommand(const Flags& flags) {
   const absl::Status applied = ApplyImage(flags);
   return applied.ok() ? 0 : Fail("apply", applied);
+}
+
+int ImageSealCommand(const Flags& flags) {
+  const absl::Status sealed = SealImage(flags);
+  return sealed.ok() ? 0 : Fail("seal", sealed);
 }
 
 }  // namespace muster::agent

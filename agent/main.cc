@@ -33,6 +33,8 @@ int Main(int argc, char** argv) {
       return ImageFactsCommand(flags);
     case Command::kImageApply:
       return ImageApplyCommand(flags);
+    case Command::kImageSeal:
+      return ImageSealCommand(flags);
     case Command::kUpgrade:
       return UpgradeCommand(flags);
     case Command::kVersion:

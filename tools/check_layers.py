@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "agent/transfer": ["common/base", "common/sys", "agent/resources", "muster/v1"],
     "agent/facts": ["common/base", "common/sys", "common/wire", "muster/v1"],
     "agent/engine": ["common/base", "agent/state", "agent/resources", "muster/v1"],
-    "agent/image": ["common/base", "common/sys", "agent/sys", "agent/state", "agent/resources",
+    "agent/image": ["common/base", "common/sys", "common/value", "agent/sys", "agent/state", "agent/resources",
                     "agent/transfer", "agent/facts", "agent/engine", "muster/v1"],
     "agent/burnin": ["common/base", "common/checks", "common/health", "common/sys"],
     "agent/validation": ["common/base", "common/checks", "common/sys", "muster/v1"],

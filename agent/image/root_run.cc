@@ -62,7 +62,10 @@ absl::StatusOr<v1::PlanOutcome> RunJournaled(const v1::Plan& plan, const RootRun
     // An error occurs again at the next record.
     if (journal->Sync().ok()) results.Take();
   };
-  ASSIGN_OR_RETURN(std::optional<v1::PlanOutcome> outcome, RunPlan(context, {}, on_tick));
+  // One role after the other: packages take the next free ids in the order in which they come, and
+  // the same plan is to make the same root.
+  ASSIGN_OR_RETURN(std::optional<v1::PlanOutcome> outcome,
+                   RunPlan(context, {.max_parallel_roles = 1}, on_tick));
   if (!outcome.has_value()) {
     results.Take();
     return absl::CancelledError("stopped by a signal; the root is incomplete");

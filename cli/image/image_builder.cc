@@ -157,12 +157,14 @@ class Builder {
                       .agent_sha256 = agent_sha256,
                       .packages_at = packages_at_,
                       .proxy = build_.proxy};
-    RETURN_IF_ERROR(AddFiles(recipe));
+    ASSIGN_OR_RETURN(const std::vector<std::string> folders, AddFiles(recipe));
     const std::string digest = BaseDigest(recipe);
     if (!build_.is_fresh && means_.folder.UseBase(digest)) {
       note_ = "from the cache";
     } else {
       RETURN_IF_ERROR(ReadAgentPackage(means_.connection, agent_sha256, recipe.agent_package));
+      for (size_t i = 0; i < folders.size(); ++i)
+        RETURN_IF_ERROR(programs_.Run(PackFiles(folders[i], recipe.files[i])).status());
       std::string sources = source.file;
       if (!source.snapshot_text.empty()) {
         sources = means_.folder.File("snapshot.sources");
@@ -178,18 +180,21 @@ class Builder {
     return programs_.Run(UnpackBase(means_.folder.BasePath(digest), Place())).status();
   }
 
-  absl::Status AddFiles(BaseRecipe& recipe) {
+  // Returns the folders that the recipe's tar files are of.
+  absl::StatusOr<std::vector<std::string>> AddFiles(BaseRecipe& recipe) {
+    std::vector<std::string> folders;
     for (const image::Reference& each : definition_.files) {
       std::error_code error;
-      recipe.files.push_back(
+      folders.push_back(
           fs::weakly_canonical(absl::StrCat(build_.site, "/", image::kImageFolder, "/", each.text),
                                error)
               .string());
-      absl::StatusOr<std::string> digest = FilesDigest(recipe.files.back());
+      absl::StatusOr<std::string> digest = FilesDigest(folders.back());
       if (!digest.ok()) return definition_.document.Error(each.node, digest.status().message());
       recipe.files_sha256.push_back(*std::move(digest));
+      recipe.files.push_back(means_.folder.File(absl::StrCat("files-", folders.size(), ".tar")));
     }
-    return absl::OkStatus();
+    return folders;
   }
 
   absl::StatusOr<std::string> Architecture() {

@@ -78,6 +78,11 @@ std::string BaseDigest(const BaseRecipe& recipe) {
       "\n"));
 }
 
+std::vector<std::string> PackFiles(const std::string& folder, const std::string& target) {
+  return {"tar",       "--create",  "--file",      target,        "--directory",     folder,
+          "--owner=0", "--group=0", "--mode=go-w", "--sort=name", "--numeric-owner", "."};
+}
+
 std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& sources,
                                   const std::string& target) {
   const image::Distribution& distribution =
@@ -95,8 +100,8 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
     argv.push_back(absl::StrCat("--aptopt=Acquire::https::Proxy \"", recipe.proxy, "\""));
   }
   // Before the kernel's package makes its initramfs.
-  for (const std::string& folder : recipe.files)
-    argv.push_back(absl::StrCat("--essential-hook=sync-in ", folder, " /"));
+  for (const std::string& file : recipe.files)
+    argv.push_back(absl::StrCat("--essential-hook=tar-in ", file, " /"));
   argv.push_back(
       absl::StrCat("--customize-hook=upload ", recipe.agent_package, " /tmp/muster-agent.deb"));
   argv.push_back(absl::StrCat("--customize-hook=mkdir -p \"$1\"", kResolverFolder,

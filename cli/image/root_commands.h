@@ -30,7 +30,8 @@ std::string SourcesText(
 struct BaseRecipe {
   const image::Definition& definition;
   PackageSource source;
-  // Folders that are laid over the root, and digests of what is in them.
+  // Paths of the tar files that are laid over the root, and digests of the folders that they are
+  // of.
   std::vector<std::string> files;
   std::vector<std::string> files_sha256;
   std::string agent_package;  // path of the file
@@ -41,6 +42,10 @@ struct BaseRecipe {
 
 // SHA-256 over all that decides what is in the layer.
 std::string BaseDigest(const BaseRecipe& recipe);
+
+// Packs a folder of the definition's as a tar file whose files are root's and written by nobody
+// else.
+std::vector<std::string> PackFiles(const std::string& folder, const std::string& target);
 
 // Makes the layer as a tar file at `target`; reads `recipe.source` from `sources`, a path ("": the
 // distribution's archive).

@@ -101,7 +101,7 @@ TEST(MakeBase, AProxyDoesNotStayInTheImage) {
                                                   .packages_at = absl::UnixEpoch(),
                                                   .proxy = "http://p:3128"},
                                                  "/sources", "/base.tar");
-  EXPECT_THAT(argv, IsSupersetOf({"--mode=unshare", "--essential-hook=sync-in /images/boot /",
+  EXPECT_THAT(argv, IsSupersetOf({"--mode=unshare", "--essential-hook=tar-in /images/boot /",
                                   "--customize-hook=rm -f \"$1\"/etc/apt/apt.conf.d/99mmdebstrap",
                                   "bookworm", "/base.tar", "/sources"}));
   EXPECT_EQ(argv.back(), "/sources");
