@@ -1,8 +1,11 @@
 #include "agent/image/root_place.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "agent/sys/package_family.h"
 #include "common/base/status.h"
@@ -10,7 +13,8 @@
 namespace muster::agent {
 namespace {
 
-constexpr char kUserMap[] = "/proc/self/uid_map";
+// Not by /proc/self: in a root's user namespace /proc is nobody's, and its links are not followed.
+std::string UserMap() { return absl::StrCat("/proc/", ::getpid(), "/uid_map"); }
 
 // Whether every user is mapped to itself, as in the namespace in which a machine starts.
 bool IsMachinesOwn(const std::string& map) {
@@ -27,7 +31,7 @@ absl::Status CheckIsRoot(sys::FileSystem& files) {
     return absl::FailedPreconditionError(
         "systemd is running here: this is a node and not the root of an image; `muster apply` "
         "changes nodes");
-  ASSIGN_OR_RETURN(const std::string map, files.Read(kUserMap));
+  ASSIGN_OR_RETURN(const std::string map, files.Read(UserMap()));
   if (IsMachinesOwn(map))
     return absl::FailedPreconditionError(
         "this is a machine and not the root of an image, which has a user namespace of its own; "
