@@ -239,9 +239,11 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::Keep(v1::ImageManifest manifest
   absl::MutexLock changing(&changing_);
   {
     absl::MutexLock lock(&mutex_);
-    if (images_.count(image->digest()) > 0)
+    if (images_.count(image->digest()) > 0) {
+      artifacts_->Fulfil(DigestsOf(*image));
       return absl::AlreadyExistsError(
           absl::StrCat("image ", BuildName(*image), " is kept already"));
+    }
     if (images_.size() >= kMaxImages)
       return absl::ResourceExhaustedError(
           absl::StrCat("there are ", kMaxImages, " images; delete one with `muster image delete`"));

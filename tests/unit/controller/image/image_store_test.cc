@@ -182,6 +182,16 @@ TEST_F(ImageStoreTest, WhatAnotherImageNamesStays) {
   EXPECT_THAT(store_->faults(), IsEmpty());
 }
 
+TEST_F(ImageStoreTest, KeepingAnImageAgainHoldsNothingBackFromItsDeletion) {
+  const v1::Image image = Keep("worker", "kernel", "root");
+  EXPECT_TRUE(store_->artifacts().Promise(Sha256Hex("root"), now_));
+  EXPECT_FALSE(store_->Keep(image.manifest(), now_, "admin:alice").ok());
+  EXPECT_TRUE(store_->artifacts().Promise(Sha256Hex("kernel"), now_));  // somebody else's upload
+  EXPECT_EQ(store_->Remove(image, now_).value(), 4u);
+  EXPECT_FALSE(Has("root"));
+  EXPECT_TRUE(Has("kernel"));
+}
+
 TEST_F(ImageStoreTest, TheSweepSparesWhatImagesName) {
   Keep("worker", "kernel", "root");
   Upload("of an interrupted upload");
