@@ -26,6 +26,7 @@ void AddHardware(CLI::App& app, Context& context);
 void AddStack(CLI::App& app, Context& context);
 void AddHealth(CLI::App& app, Context& context);
 void AddHelp(CLI::App& app, Context& context);
+void AddImage(CLI::App& app, Context& context);
 void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);
 void AddNode(CLI::App& app, Context& context);
@@ -60,7 +61,7 @@ void AddSecretRotate(CLI::App& secret, Context& context);
 
 // The candidates for the last of `words`, which may be empty; the words before it are complete.
 // Asks the controller for the names of nodes, runs, rollouts, validations, secrets, channels,
-// snapshots or bundles, for at most a second.
+// snapshots, images or bundles, for at most a second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 
