@@ -54,6 +54,9 @@ absl::StatusOr<int> List(Context& context, const ImageOptions& options) {
   request.set_name(options.name);
   v1::ListImagesResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &ImageStub::ListImages, request, &response));
+  // The answer to a name that nothing has says which one may be meant.
+  if (response.images().empty() && !options.name.empty())
+    RETURN_IF_ERROR(GetImage(*connection, options.name).status());
   Show(context, response, [&] { return RenderImages(response, context.clock->Now()); });
   return kExitClean;
 }

@@ -12,6 +12,9 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "common/sys/file_system.h"
+#include "common/sys/folder.h"
+#include "common/sys/leftovers.h"
+#include "common/sys/place.h"
 #include "common/value/image_manifest.h"
 
 namespace muster::controller::image {
@@ -49,6 +52,10 @@ absl::StatusOr<std::unique_ptr<ImageStore>> ImageStore::Open(const std::string& 
 }
 
 absl::Status ImageStore::Load() {
+  for (const char* part : {"/manifests", "/pins"}) {
+    ASSIGN_OR_RETURN(const sys::Folder own, sys::OpenFolder(folder_ + part, "opening"));
+    sys::RemoveAllLeftovers(own, absl::InfiniteFuture());  // nobody writes there yet
+  }
   RETURN_IF_ERROR(LoadManifests());
   RETURN_IF_ERROR(LoadPins());
   for (const std::string& path : artifacts_->FindForeign(kMaxForeignNamed))

@@ -88,6 +88,9 @@ TEST_F(ImageTest, AnImageGoesAroundUnchanged) {
   EXPECT_EQ(Image({"import", Path("built")}), kExitClean) << err_;  // changes nothing
   EXPECT_EQ(Image({"list"}), kExitClean);
   EXPECT_THAT(out_, AllOf(HasSubstr("worker"), HasSubstr("newest"), HasSubstr("debian12 amd64")));
+  EXPECT_EQ(Image({"list", "worker"}), kExitClean);
+  EXPECT_EQ(Image({"list", "workers"}), kExitError);
+  EXPECT_THAT(err_, HasSubstr("did you mean 'worker'?"));
   EXPECT_EQ(Image({"show", "worker", "--packages"}), kExitClean);
   EXPECT_THAT(out_, AllOf(HasSubstr(ImageDigest(manifest)), HasSubstr("slurmd"),
                           HasSubstr("by admin:ann")));

@@ -244,6 +244,18 @@ TEST_F(ImageStoreTest, ADamagedManifestIsNamedAndItsArtifactsStay) {
   EXPECT_EQ((*store_->Find("worker"))->digest(), good.digest());
 }
 
+TEST_F(ImageStoreTest, WhatAKilledWriterLeftGoesAtTheNextStart) {
+  const v1::Image image = Keep("worker", "kernel", "root");
+  const std::vector<std::string> debris = {
+      absl::StrCat(folder_.path(), "/manifests/.", image.digest(), ".muster-7k3m9q2x"),
+      absl::StrCat(folder_.path(), "/pins/.worker.muster-7k3m9q2x")};
+  for (const std::string& path : debris) std::ofstream(path) << "half";
+  Open();
+  EXPECT_THAT(store_->faults(), IsEmpty());
+  for (const std::string& path : debris) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  EXPECT_THAT(store_->List(""), SizeIs(1));
+}
+
 TEST_F(ImageStoreTest, AManifestOfAnotherDigestIsNotServed) {
   const v1::Image image = Keep("worker", "kernel", "root");
   v1::Image forged = image;
