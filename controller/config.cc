@@ -1,6 +1,7 @@
 #include "controller/config.h"
 
 #include <array>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -38,10 +39,17 @@ constexpr Key kKeys[] = {
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},
     {"snapshot_gib", &Config::snapshot_gib, false, false},
+    {"image_gib", &Config::image_gib, false, false},
     {"slurm_gate", &Config::slurm_gate, false, false, {"on", "off"}},
     {"operator_bundles", &Config::operator_bundles, false, false, {"approved", "any"}},
     {"secret_readers", &Config::secret_readers, false, false, {"named", "any"}},
     {"exec", &Config::exec, false, false, {"on", "off"}},
+};
+
+// What folders may take on the disk.
+constexpr std::pair<absl::string_view, std::string Config::*> kBounds[] = {
+    {"snapshot_gib", &Config::snapshot_gib},
+    {"image_gib", &Config::image_gib},
 };
 
 bool IsAddress(absl::string_view text) {
@@ -78,10 +86,12 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
                                                 key.words[1], "\""));
   }
   RETURN_IF_ERROR(reader.Finish());
-  uint32_t gib = 0;
-  if (!absl::SimpleAtoi(config.snapshot_gib, &gib))
-    return document.Error(*document.root().Find("snapshot_gib"),
-                          "snapshot_gib must be a whole number of GiB");
+  for (const auto& [name, member] : kBounds) {
+    uint32_t gib = 0;
+    if (!absl::SimpleAtoi(config.*member, &gib))
+      return document.Error(*document.root().Find(name),
+                            absl::StrCat(name, " must be a whole number of GiB"));
+  }
   if (config.web_certificate.empty() != config.web_key.empty()) {
     const bool has_key = config.web_certificate.empty();
     return document.Error(*document.root().Find(has_key ? "web_key" : "web_certificate"),

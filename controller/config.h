@@ -29,6 +29,8 @@ struct Config {
   std::string package_directory = "/usr/share/muster/packages";
   // The most GiB that snapshots, with the packages that nodes have asked for, take on the disk.
   std::string snapshot_gib = "200";
+  // The most GiB that images take on the disk.
+  std::string image_gib = "200";
   // "on": Slurm gives jobs only to nodes that have passed a validation. "off": Slurm is left alone.
   std::string slurm_gate = "on";
   // "approved": operators run what an administrator has applied or approved. "any": they run

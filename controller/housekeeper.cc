@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/blob_retention.h"
+#include "controller/image/image_store.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
@@ -21,6 +22,7 @@ constexpr uint32_t kRowsAtATime = 2000;
 void Housekeeper::Clean() {
   CleanRows();
   CleanBlobs();
+  images_.Sweep(clock_.Now()).status().IgnoreError();  // an hour later again
 }
 
 void Housekeeper::CleanRows() {

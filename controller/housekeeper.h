@@ -11,9 +11,13 @@ namespace muster::controller {
 
 class BlobStore;
 class Store;
+namespace image {
+class ImageStore;
+}
 
-// Removes, once an hour, what nobody will ask for again: a little at a time, so that the store is
-// free for others in between. Runs, the outcomes of their nodes and the audit log are kept.
+// Removes, once an hour, what nobody will ask for again, artifacts that no image names among them:
+// a little at a time, so that the store is free for others in between. Runs, the outcomes of their
+// nodes and the audit log are kept.
 class Housekeeper {
  public:
   // A run's step results are removed this long after its end, or earlier when there are too many
@@ -31,8 +35,8 @@ class Housekeeper {
   static constexpr absl::Duration kInterval = absl::Hours(1);
 
   // The references must outlive the object.
-  Housekeeper(Store& store, BlobStore& blobs, Clock& clock)
-      : store_(store), blobs_(blobs), clock_(clock), worker_(clock, [this] {
+  Housekeeper(Store& store, BlobStore& blobs, image::ImageStore& images, Clock& clock)
+      : store_(store), blobs_(blobs), images_(images), clock_(clock), worker_(clock, [this] {
           Clean();
           return clock_.Now() + kInterval;
         }) {}
@@ -48,6 +52,7 @@ class Housekeeper {
 
   Store& store_;
   BlobStore& blobs_;
+  image::ImageStore& images_;
   Clock& clock_;
   Worker worker_;
 };

@@ -50,6 +50,6 @@ muster_deb(cli
 Takes GPU servers from bare machines to a running Slurm cluster: enrols them,
 applies playbooks to them and shows how they fare. With the playbooks and
 documents to start from."
-  RECOMMENDS "openssh-client")
+  RECOMMENDS "openssh-client, mmdebstrap, uidmap, bubblewrap, squashfs-tools")
 
 include(CPack)

@@ -9,7 +9,7 @@ const TONES = {
   'condition.unknown': 'warn', 'node.drain': 'warn', 'health.drain': 'warn', 'slurm.drain': 'warn', 'rollout.pause': 'warn',
   'condition.good': 'good', 'node.back': 'good', 'node.resume': 'good', 'health.resume': 'good', 'slurm.resume': 'good',
 };
-const FAMILIES = ['backup', 'ca', 'condition', 'exec', 'health', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
+const FAMILIES = ['backup', 'ca', 'condition', 'exec', 'health', 'image', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
   'snapshot', 'validation'];
 
 // "c001" is a link, "c[001-004]" leads to the nodes.

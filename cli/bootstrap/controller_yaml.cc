@@ -44,6 +44,8 @@ package_directory: /usr/share/muster/packages
 # The most GiB that snapshots of repositories, with the packages that nodes have asked for, take in
 # state_directory.
 snapshot_gib: 200
+# The most GiB that images of nodes' root file systems take in state_directory.
+image_gib: 200
 
 # "on": a node takes jobs only after it has passed a validation with its present GPUs, driver and
 # kernel; other nodes are drained, with "muster:" in the reason. Drains by others are left alone.

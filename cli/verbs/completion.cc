@@ -20,7 +20,9 @@
 #include "cli/site/site_words.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/status.h"
+#include "common/value/image_manifest.h"
 #include "muster/v1/artifact.grpc.pb.h"
+#include "muster/v1/image.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/notification.grpc.pb.h"
 #include "muster/v1/rollout.grpc.pb.h"
@@ -167,6 +169,20 @@ std::vector<std::string> SnapshotNames(Context& context) {
       });
 }
 
+// Names, and each build of them.
+std::vector<std::string> ImageNames(Context& context) {
+  return Listed<v1::ImageService>(
+      context, &v1::ImageService::Stub::ListImages,
+      [](const v1::ListImagesResponse& response, std::vector<std::string>& names) {
+        for (const v1::Image& image : response.images()) {
+          const std::string& name = image.manifest().name();
+          if (names.empty() || !absl::StartsWith(names.back(), absl::StrCat(name, "@")))
+            names.push_back(name);
+          names.push_back(BuildName(name, image.digest()));
+        }
+      });
+}
+
 // The YAML files of a folder in the current directory, without their extension.
 std::vector<std::string> FilesIn(const char* folder) {
   std::vector<std::string> names;
@@ -197,6 +213,7 @@ const KindRow kKinds[] = {
     {"SECRET", SecretNames},
     {"CHANNEL", ChannelNames},
     {"SNAPSHOT", SnapshotNames},
+    {"IMAGE", ImageNames},
     {"SUITE", [](Context&) { return FilesIn("playbooks/suites"); }},
     {"STACK", [](Context&) { return StackNames(); }},
     {"STACK|NODES",

@@ -26,6 +26,7 @@ void AddHardware(CLI::App& app, Context& context);
 void AddStack(CLI::App& app, Context& context);
 void AddHealth(CLI::App& app, Context& context);
 void AddHelp(CLI::App& app, Context& context);
+void AddImage(CLI::App& app, Context& context);
 void AddInit(CLI::App& app, Context& context);
 void AddInventory(CLI::App& app, Context& context);
 void AddNode(CLI::App& app, Context& context);
@@ -46,6 +47,7 @@ void AddWeb(CLI::App& app, Context& context);
 void AddWhoAmI(CLI::App& app, Context& context);
 
 // Subcommands with a file of their own; their nouns add them.
+void AddImageBuild(CLI::App& image, Context& context);
 void AddInventoryEdit(CLI::App& inventory, Context& context);
 void AddInventoryPull(CLI::App& inventory, Context& context);
 void AddInventoryPush(CLI::App& inventory, Context& context);
@@ -60,7 +62,7 @@ void AddSecretRotate(CLI::App& secret, Context& context);
 
 // The candidates for the last of `words`, which may be empty; the words before it are complete.
 // Asks the controller for the names of nodes, runs, rollouts, validations, secrets, channels,
-// snapshots or bundles, for at most a second.
+// snapshots, images or bundles, for at most a second.
 std::vector<std::string> CompleteWords(const CLI::App& app, Context& context,
                                        std::vector<std::string> words);
 

@@ -21,6 +21,9 @@ std::string TemporaryName(absl::string_view name);
 // itself is never torn. Files that cannot be removed stay.
 void RemoveLeftovers(const Folder& folder, absl::string_view name, absl::Time time);
 
+// The same for files of whatever name: for a folder of which this process is the only writer.
+void RemoveAllLeftovers(const Folder& folder, absl::Time time);
+
 // When this process first wrote a file, by the clock that file systems use.
 absl::Time FirstWrite();
 

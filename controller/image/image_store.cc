@@ -12,6 +12,9 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "common/sys/file_system.h"
+#include "common/sys/folder.h"
+#include "common/sys/leftovers.h"
+#include "common/sys/place.h"
 #include "common/value/image_manifest.h"
 
 namespace muster::controller::image {
@@ -49,6 +52,10 @@ absl::StatusOr<std::unique_ptr<ImageStore>> ImageStore::Open(const std::string& 
 }
 
 absl::Status ImageStore::Load() {
+  for (const char* part : {"/manifests", "/pins"}) {
+    ASSIGN_OR_RETURN(const sys::Folder own, sys::OpenFolder(folder_ + part, "opening"));
+    sys::RemoveAllLeftovers(own, absl::InfiniteFuture());  // nobody writes there yet
+  }
   RETURN_IF_ERROR(LoadManifests());
   RETURN_IF_ERROR(LoadPins());
   for (const std::string& path : artifacts_->FindForeign(kMaxForeignNamed))
@@ -239,9 +246,11 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::Keep(v1::ImageManifest manifest
   absl::MutexLock changing(&changing_);
   {
     absl::MutexLock lock(&mutex_);
-    if (images_.count(image->digest()) > 0)
+    if (images_.count(image->digest()) > 0) {
+      artifacts_->Fulfil(DigestsOf(*image));
       return absl::AlreadyExistsError(
           absl::StrCat("image ", BuildName(*image), " is kept already"));
+    }
     if (images_.size() >= kMaxImages)
       return absl::ResourceExhaustedError(
           absl::StrCat("there are ", kMaxImages, " images; delete one with `muster image delete`"));

@@ -45,6 +45,15 @@ void ForEachIndex(const v1::Snapshot& snapshot, Visit visit) {
 
 }  // namespace
 
+absl::Time PackagesAt(const v1::Snapshot& snapshot) {
+  absl::Time newest = absl::InfinitePast();
+  for (const v1::SnapshotRepository& repository : snapshot.repositories()) {
+    for (const v1::SnapshotSuite& suite : repository.suites())
+      if (suite.has_dated_at()) newest = std::max(newest, ToTime(suite.dated_at()));
+  }
+  return newest;
+}
+
 IncomingFile::~IncomingFile() { unlink(path_.c_str()); }
 
 std::string CheckSnapshotName(absl::string_view name) {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/snapshot/package_list.h"
 #include "muster/v1/snapshot.pb.h"
@@ -33,6 +34,9 @@ class IncomingFile {
  private:
   const std::string path_;
 };
+
+// When the distribution made the snapshot's newest index; InfinitePast: it does not say. Pure.
+absl::Time PackagesAt(const v1::Snapshot& snapshot);
 
 // A folder with names/NAME (a serialized v1.Snapshot), blobs/ (indexes, lists and packages by their
 // digests; see DiskBlobStore) and incoming/ (what is being fetched). A snapshot is there when its

@@ -10,6 +10,7 @@
 #include "common/pki/certificate.h"
 #include "common/sys/file_system.h"
 #include "controller/config.h"
+#include "controller/log.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 
@@ -21,6 +22,12 @@ constexpr absl::Duration kSweepInterval = absl::Seconds(1);
 std::string CredentialsDirectory() {  // systemd's LoadCredential=
   const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
   return directory == nullptr ? "" : directory;
+}
+
+absl::StatusOr<uint64_t> GibOf(absl::string_view text, absl::string_view setting) {
+  uint32_t gib = 0;
+  if (absl::SimpleAtoi(text, &gib)) return uint64_t{gib} << 30;
+  return absl::InvalidArgumentError(absl::StrCat(setting, " is not a whole number of GiB"));
 }
 
 absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
@@ -49,16 +56,20 @@ absl::StatusOr<Resources> OpenResources(const Config& config, Clock& clock,
                                      absl::StrCat(config.state_directory, "/secret_key"),
                                      config.secret_readers == "any" ? SecretReaders::kAny
                                                                     : SecretReaders::kNamed));
-  uint32_t snapshot_gib = 0;
-  if (!absl::SimpleAtoi(config.snapshot_gib, &snapshot_gib))
-    return absl::InvalidArgumentError("snapshot_gib is not a whole number of GiB");
+  ASSIGN_OR_RETURN(const uint64_t snapshot_bytes, GibOf(config.snapshot_gib, "snapshot_gib"));
   ASSIGN_OR_RETURN(std::unique_ptr<snapshot::SnapshotStore> snapshots,
                    snapshot::SnapshotStore::Open(absl::StrCat(config.state_directory, "/snapshots"),
-                                                 uint64_t{snapshot_gib} << 30));
+                                                 snapshot_bytes));
+  ASSIGN_OR_RETURN(const uint64_t image_bytes, GibOf(config.image_gib, "image_gib"));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<image::ImageStore> images,
+      image::ImageStore::Open(absl::StrCat(config.state_directory, "/images"), image_bytes));
+  for (const std::string& fault : images->faults()) LogWarning(fault);
   return Resources{.store = std::move(store),
                    .blobs = std::move(blobs),
                    .secrets = std::move(secrets),
                    .snapshots = std::move(snapshots),
+                   .images = std::move(images),
                    .ca = std::move(ca),
                    .tls = std::move(tls),
                    .join_pin = std::move(join_pin)};

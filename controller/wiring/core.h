@@ -10,6 +10,7 @@
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/image/image_store.h"
 #include "controller/run/plan/stored_inventory.h"
 #include "controller/secret/secret_store.h"
 #include "controller/service/front/call_shares.h"
@@ -39,6 +40,7 @@ struct Resources {
   std::unique_ptr<DiskBlobStore> blobs;
   std::unique_ptr<SecretStore> secrets;
   std::unique_ptr<snapshot::SnapshotStore> snapshots;
+  std::unique_ptr<image::ImageStore> images;
   CertificateAuthority ca;
   TlsIdentity tls;
   // The pin of the root that signed our own certificate, as join lines name it.

@@ -139,6 +139,19 @@ Front::Front(const Config& config, Core& core, Work& work)
           },
           core.clock),
       snapshots(snapshot_changes, *core.resources.snapshots),
+      image_builds({.store = *core.resources.store,
+                    .clock = core.clock,
+                    .load_bundle = BundleLoader(*core.resources.blobs),
+                    .offer = [config, &core] { return OfferOf(config, *core.resources.snapshots); },
+                    .packages_at =
+                        [&core](const std::string& name) -> absl::StatusOr<absl::Time> {
+                          ASSIGN_OR_RETURN(const auto snapshot,
+                                           core.resources.snapshots->Get(name));
+                          return snapshot::PackagesAt(*snapshot);
+                        },
+                    .package_directory = config.package_directory}),
+      image_changes(*core.resources.images, *core.resources.store, core.clock),
+      images(image_builds, image_changes, *core.resources.images, core.clock, core.open_calls),
       web_sessions(core.denylist, core.clock),
       web_logins(web_sessions, *core.resources.store, core.clock) {}
 
@@ -171,7 +184,7 @@ absl::Status Front::Listen(const Config& config, Work& work) {
            &agents,        &tokens,    &nodes,    &artifacts,    &events, &secrets,
            &inventories,   &runs,      &rollouts, &explanations, &users,  &authority,
            &validations,   &hardware,  &stacks,   &health,       &drift,  &commands,
-           &notifications, &snapshots, &timeline, &web_logins,   &power}) {
+           &notifications, &snapshots, &timeline, &web_logins,   &power,  &images}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

@@ -9,6 +9,8 @@
 #include "common/sys/process/process.h"
 #include "controller/enrollment/users.h"
 #include "controller/http/http_server.h"
+#include "controller/image/image_builds.h"
+#include "controller/image/images.h"
 #include "controller/login/web_sessions.h"
 #include "controller/metrics/call_durations.h"
 #include "controller/service/artifact_service.h"
@@ -20,6 +22,7 @@
 #include "controller/service/explain_service.h"
 #include "controller/service/hardware_service.h"
 #include "controller/service/health_service.h"
+#include "controller/service/image_service.h"
 #include "controller/service/inventory_service.h"
 #include "controller/service/node_service.h"
 #include "controller/service/notification_service.h"
@@ -96,6 +99,9 @@ struct Front {
   NotificationService notifications;
   snapshot::Snapshots snapshot_changes;
   SnapshotService snapshots;
+  image::ImageBuilds image_builds;
+  image::Images image_changes;
+  ImageService images;
   WebSessions web_sessions;
   WebService web_logins;
   std::unique_ptr<HttpServer> metrics_server;  // none: "off"

@@ -61,7 +61,8 @@ Work::Work(const Config& config, Core& core)
       power(ForPower()),
       rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
       timelines(*core.resources.store, core.clock),
-      housekeeper(*core.resources.store, *core.resources.blobs, core.clock) {
+      housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
+                  core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
   core.listeners.Attach(slurm);

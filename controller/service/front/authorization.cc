@@ -48,6 +48,18 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.HealthService/ListHealth", Audience::kViewers, "health"},
     {"/muster.v1.HealthService/ListSilences", Audience::kViewers, "silence list"},
 
+    {"/muster.v1.ImageService/DeleteImage", Audience::kAdmins, "image delete"},
+    {"/muster.v1.ImageService/GetImage", Audience::kViewers, "image show"},
+    // It makes the artifact stay for a while.
+    {"/muster.v1.ImageService/HasArtifact", Audience::kAdmins, "image import"},
+    {"/muster.v1.ImageService/KeepImage", Audience::kAdmins, "image import"},
+    {"/muster.v1.ImageService/ListImages", Audience::kViewers, "image list"},
+    {"/muster.v1.ImageService/PinImage", Audience::kAdmins, "image pin"},
+    {"/muster.v1.ImageService/PlanImage", Audience::kAdmins, "image build"},
+    {"/muster.v1.ImageService/ReadArtifact", Audience::kViewers, "image export"},
+    {"/muster.v1.ImageService/UploadArtifact", Audience::kAdmins, "image import"},
+    {"/muster.v1.ImageService/VerifyImage", Audience::kViewers, "image verify"},
+
     {"/muster.v1.InventoryService/ApplyInventory", Audience::kAdmins, "inventory apply"},
     {"/muster.v1.InventoryService/CheckInventory", Audience::kOperators, "inventory check"},
     {"/muster.v1.InventoryService/DiffInventory", Audience::kOperators, "inventory diff"},

@@ -26,7 +26,8 @@ constexpr ShareRow kShares[] = {
     {CallKind::kWatch, 16, "watches of runs and validations",
      "end some of them (Ctrl-C; what is watched continues)"},
     // Each holds a thread for as long as the peer likes.
-    {CallKind::kTransfer, 4, "transfers of bundles and results", "run them one after the other"},
+    {CallKind::kTransfer, 4, "transfers of bundles, images and results",
+     "run them one after the other"},
 };
 
 struct KindRow {
@@ -48,6 +49,11 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.ExplainService/ExplainStep", CallKind::kHeavy},
     {"/muster.v1.ExplainService/ExplainVariable", CallKind::kHeavy},
     {"/muster.v1.HardwareService/LearnHardware", CallKind::kHeavy},
+    {"/muster.v1.ImageService/PlanImage", CallKind::kHeavy},
+    // Gigabytes; whoever verifies an image waits for the controller's disk.
+    {"/muster.v1.ImageService/ReadArtifact", CallKind::kTransfer},
+    {"/muster.v1.ImageService/UploadArtifact", CallKind::kTransfer},
+    {"/muster.v1.ImageService/VerifyImage", CallKind::kHeavy},
     {"/muster.v1.InventoryService/ApplyInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/CheckInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/DiffInventory", CallKind::kHeavy},

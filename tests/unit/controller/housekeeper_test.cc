@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/blob_retention.h"
+#include "controller/image/image_store.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/run.pb.h"
@@ -50,7 +51,8 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
   }));
   muster::testing::TempDir folder;
   const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
-  Housekeeper(*store, *blobs, clock).Clean();
+  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
+  Housekeeper(*store, *blobs, *images, clock).Clean();
   ASSERT_OK(store->View([&](Transaction& txn) -> absl::Status {
     EXPECT_EQ(txn.step_results().List("r-91", "")->size(), 0u);
     EXPECT_EQ(txn.step_results().List("r-1", "")->size(), 3000u);
@@ -78,6 +80,8 @@ class BlobsTest : public ::testing::Test {
   muster::testing::FakeClock clock_{absl::Now()};
   std::unique_ptr<Store> store_ = *OpenStore(":memory:");
   std::unique_ptr<BlobStore> blobs_ = *DiskBlobStore::Open(folder_.path() + "/blobs");
+  std::unique_ptr<image::ImageStore> images_ =
+      *image::ImageStore::Open(folder_.path() + "/images", 1000);
 };
 
 TEST_F(BlobsTest, GoWhenNothingRefersToThemForLong) {
@@ -103,10 +107,23 @@ TEST_F(BlobsTest, GoWhenNothingRefersToThemForLong) {
     return txn.open_plans().Put({"u", "r-1/0", 1, absl::StrCat(one, " ", two)});
   }));
   EXPECT_EQ(*blobs_->Put("again"), again);  // a new plan will name it
-  Housekeeper(*store_, *blobs_, clock_).Clean();
+  Housekeeper(*store_, *blobs_, *images_, clock_).Clean();
   for (const std::string& sha256 : {unused, ended}) EXPECT_FALSE(blobs_->Has(sha256));
   for (const std::string& sha256 : {recent, bundle, running, again, one, two})
     EXPECT_TRUE(blobs_->Has(sha256));
+}
+
+TEST_F(BlobsTest, ArtifactsThatNoImageNamesGo) {
+  const std::string sha256 = Sha256Hex("of an interrupted upload");
+  const auto upload = *images_->artifacts().Begin(sha256, 24);
+  ASSERT_OK(upload->Append("of an interrupted upload"));
+  ASSERT_OK(upload->Finish(clock_.Now()));
+  Housekeeper housekeeper(*store_, *blobs_, *images_, clock_);
+  housekeeper.Clean();
+  EXPECT_OK(images_->artifacts().Size(sha256));
+  clock_.Advance(image::ArtifactStore::kUnnamedKept + absl::Minutes(1));
+  housekeeper.Clean();
+  EXPECT_TRUE(absl::IsNotFound(images_->artifacts().Size(sha256).status()));
 }
 
 TEST_F(BlobsTest, StayWhenTheyAreRefreshedAfterTheyWereFoundUnused) {

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_join.h"
-#include "cli/image/build_tools.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::cli {
@@ -160,15 +159,6 @@ Signed-By:
  abc
  -----END PGP PUBLIC KEY BLOCK-----
 )");
-}
-
-TEST(SubordinateIds, AreThePersonsAndEnough) {
-  const std::string text = "ann:100000:65536\nbob:165536:1000\n1003:300000:65536\nbroken\n";
-  EXPECT_TRUE(HasSubordinateIds(text, "ann", 1001));
-  EXPECT_FALSE(HasSubordinateIds(text, "bob", 1002));
-  EXPECT_TRUE(HasSubordinateIds(text, "eve", 1003));
-  EXPECT_FALSE(HasSubordinateIds(text, "dan", 1004));
-  EXPECT_FALSE(HasSubordinateIds("", "ann", 1001));
 }
 
 }  // namespace

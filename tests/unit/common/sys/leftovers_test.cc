@@ -55,6 +55,18 @@ TEST_F(LeftoversTest, OfThisFileAndNoOther) {
                           ".slurmd.muster.54b1chcw", ".slurmd2.muster-54b1chcw", "slurmd"));
 }
 
+TEST_F(LeftoversTest, OfAllFilesWhereNobodyElseWrites) {
+  for (const char* name :
+       {".slurmd.muster-54b1chcw", ".a.b.muster-54b1chcw", "slurmd", "..muster-54b1chcw",
+        ".muster-54b1chcw", ".slurmd.muster-54b1chcwx", "a.muster-54b1chcw"})
+    Make(name);
+  const absl::StatusOr<Folder> folder = OpenFolder(folder_, "opening");
+  ASSERT_OK(folder);
+  RemoveAllLeftovers(*folder, absl::InfiniteFuture());
+  EXPECT_THAT(Names(), ElementsAre("..muster-54b1chcw", ".muster-54b1chcw",
+                                   ".slurmd.muster-54b1chcwx", "a.muster-54b1chcw", "slurmd"));
+}
+
 TEST_F(LeftoversTest, NotWhatIsBeingWrittenNow) {
   const absl::Time start = FirstWrite();
   Make(".slurmd.muster-54b1chcw");

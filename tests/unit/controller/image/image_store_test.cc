@@ -183,6 +183,16 @@ TEST_F(ImageStoreTest, WhatAnotherImageNamesStays) {
   EXPECT_THAT(store_->faults(), IsEmpty());
 }
 
+TEST_F(ImageStoreTest, KeepingAnImageAgainHoldsNothingBackFromItsDeletion) {
+  const v1::Image image = Keep("worker", "kernel", "root");
+  EXPECT_TRUE(store_->artifacts().Promise(Sha256Hex("root"), now_));
+  EXPECT_FALSE(store_->Keep(image.manifest(), now_, "admin:alice").ok());
+  EXPECT_TRUE(store_->artifacts().Promise(Sha256Hex("kernel"), now_));  // somebody else's upload
+  EXPECT_EQ(store_->Remove(image, now_).value(), 4u);
+  EXPECT_FALSE(Has("root"));
+  EXPECT_TRUE(Has("kernel"));
+}
+
 TEST_F(ImageStoreTest, TheSweepSparesWhatImagesName) {
   Keep("worker", "kernel", "root");
   Upload("of an interrupted upload");
@@ -233,6 +243,18 @@ TEST_F(ImageStoreTest, ADamagedManifestIsNamedAndItsArtifactsStay) {
   EXPECT_EQ(store_->Sweep(absl::Now() + absl::Hours(2)).value(), 14u);
   ASSERT_OK(store_->Pin(good, true));
   EXPECT_EQ((*store_->Find("worker"))->digest(), good.digest());
+}
+
+TEST_F(ImageStoreTest, WhatAKilledWriterLeftGoesAtTheNextStart) {
+  const v1::Image image = Keep("worker", "kernel", "root");
+  const std::vector<std::string> debris = {
+      absl::StrCat(folder_.path(), "/manifests/.", image.digest(), ".muster-7k3m9q2x"),
+      absl::StrCat(folder_.path(), "/pins/.worker.muster-7k3m9q2x")};
+  for (const std::string& path : debris) std::ofstream(path) << "half";
+  Open();
+  EXPECT_THAT(store_->faults(), IsEmpty());
+  for (const std::string& path : debris) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  EXPECT_THAT(store_->List(""), SizeIs(1));
 }
 
 TEST_F(ImageStoreTest, AManifestOfAnotherDigestIsNotServed) {
