@@ -21,7 +21,6 @@
 #include "controller/image/image_builds.h"
 #include "controller/image/image_store.h"
 #include "controller/image/images.h"
-#include "controller/service/front/refusal.h"
 #include "controller/session/caller.h"
 #include "controller/session/open_calls.h"
 
@@ -58,7 +57,7 @@ absl::Status SendFile(int file, uint64_t at, uint64_t size, const std::string& w
 
 grpc::Status ImageService::PlanImage(grpc::ServerContext*, const v1::PlanImageRequest* request,
                                      v1::PlanImageResponse* response) {
-  return Answer(Plan(*request, *response), response);
+  return ToGrpc(Plan(*request, *response));
 }
 
 grpc::Status ImageService::ReadAgentPackage(
