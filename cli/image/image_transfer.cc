@@ -19,6 +19,9 @@ using ImageStub = v1::ImageService::Stub;
 // The controller reads the sizes of all artifacts, and writes a file.
 constexpr absl::Duration kKeepTimeout = absl::Minutes(2);
 
+// One sends everything, one what has gone meanwhile, one finds that all is there.
+constexpr int kMaxRounds = 3;
+
 void SetVerb(const Connection& connection, grpc::ClientContext& context) {
   if (!connection.verb().empty()) context.AddMetadata(kVerbMetadata, connection.verb());
 }
@@ -81,13 +84,20 @@ absl::StatusOr<v1::Image> UploadImage(const Connection& connection, const std::s
   RETURN_IF_ERROR(CheckImageManifest(manifest));
   RETURN_IF_ERROR(CheckImageFolder(folder, manifest, on_transfer));
   ImageStub stub(connection.channel());
-  for (const v1::ImageArtifact& artifact : manifest.artifacts()) {
-    v1::HasArtifactRequest question;
-    question.set_sha256(artifact.sha256());
-    v1::HasArtifactResponse answer;
-    RETURN_IF_ERROR(Call(connection, stub, &ImageStub::HasArtifact, question, &answer));
-    if (answer.present()) continue;
-    RETURN_IF_ERROR(SendArtifact(connection, stub, folder, artifact, on_transfer));
+  // The controller keeps what no image names for an hour, and a large artifact may take longer than
+  // that: after the last one each is asked for again.
+  bool is_complete = false;
+  for (int round = 0; round < kMaxRounds && !is_complete; ++round) {
+    is_complete = true;
+    for (const v1::ImageArtifact& artifact : manifest.artifacts()) {
+      v1::HasArtifactRequest question;
+      question.set_sha256(artifact.sha256());
+      v1::HasArtifactResponse answer;
+      RETURN_IF_ERROR(Call(connection, stub, &ImageStub::HasArtifact, question, &answer));
+      if (answer.present()) continue;
+      RETURN_IF_ERROR(SendArtifact(connection, stub, folder, artifact, on_transfer));
+      is_complete = false;
+    }
   }
   v1::KeepImageRequest request;
   *request.mutable_manifest() = manifest;

@@ -257,8 +257,9 @@ std::string RenderVerifiedImage(absl::string_view name, const v1::VerifyImageRes
   const std::string digest = ShortDigest(response.digest());
   if (response.faults().empty())
     return absl::StrCat("image ", name, ", build ", digest, ": everything is as it was kept\n");
-  std::string text = absl::StrCat("image ", name, ", build ", digest, ": ",
-                                  CountedAre(response.faults_size(), "artifact"), " not as kept\n");
+  std::string text =
+      absl::StrCat("image ", name, ", build ", digest, ": ",
+                   CountedAre(response.faults_size(), "artifact"), " not as they were kept\n");
   for (const std::string& fault : response.faults()) absl::StrAppend(&text, "  ", fault, "\n");
   return absl::StrCat(text,
                       "`muster image import` of an exported copy sends what is damaged again\n");
@@ -278,7 +279,7 @@ std::string RenderImageDiff(const v1::Image& before, const v1::Image& after,
     text += "\n";
     for (const ImageArtifactChange& artifact : diff.artifacts) {
       if (artifact.before && artifact.after) {
-        absl::StrAppend(&text, "~ ", artifact.name, " ",
+        absl::StrAppend(&text, "~ ", artifact.name, ": ",
                         SizeChange(*artifact.before, *artifact.after), "\n");
         continue;
       }

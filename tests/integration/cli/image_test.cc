@@ -104,7 +104,7 @@ TEST_F(ImageTest, AnImageGoesAroundUnchanged) {
   EXPECT_THAT(err_, HasSubstr("exists already"));
 
   EXPECT_EQ(Image({"delete", BuildOf(manifest)}), kExitClean) << err_;
-  EXPECT_THAT(out_, HasSubstr("3 MB freed"));
+  EXPECT_THAT(out_, HasSubstr("3145 kB freed"));
   EXPECT_FALSE(fs::exists(ArtifactPath(root_)));
   EXPECT_EQ(Image({"import", Path("exported")}), kExitClean) << err_;
   EXPECT_EQ(Image({"verify", "worker"}), kExitClean) << err_ << out_;
@@ -214,6 +214,20 @@ TEST_F(ImageTest, ABuilderUploadsWhatIsMissing) {
   wrong.set_kind("tape");
   EXPECT_THAT(UploadImage(*connection, Path("built"), wrong, note),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kind")));
+}
+
+TEST_F(ImageTest, WhatGoesDuringALongUploadIsSentAgain) {
+  const v1::ImageManifest manifest = MakeFolder("built", root_, "hello", "1");
+  const std::string files = ContentOf(folder_ / "built/files");
+  const auto connection = Connection::Open((folder_ / "admin").string(), absl::Now()).value();
+  int removed = 0;
+  const OnTransfer sweep = [&](const TransferStep& step) {
+    if (step.what == "sending" && step.artifact == kRootArtifact && removed == 0)
+      removed += fs::remove(ArtifactPath(files)) ? 1 : 0;
+  };
+  ASSERT_OK(UploadImage(*connection, Path("built"), manifest, sweep));
+  EXPECT_EQ(removed, 1);
+  EXPECT_EQ(Image({"verify", "worker"}), kExitClean) << out_;
 }
 
 }  // namespace
