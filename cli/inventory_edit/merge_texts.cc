@@ -11,9 +11,9 @@
 namespace muster::cli {
 namespace {
 
-using Lines = std::vector<absl::string_view>;
+using TextLines = std::vector<absl::string_view>;
 
-std::string Slice(const Lines& lines, size_t begin, size_t end) {
+std::string Slice(const TextLines& lines, size_t begin, size_t end) {
   return absl::StrJoin(lines.begin() + static_cast<std::ptrdiff_t>(begin),
                        lines.begin() + static_cast<std::ptrdiff_t>(end), "");
 }
@@ -26,7 +26,7 @@ std::optional<std::string> TextAt(const TextsByPath& files, const std::string& p
 }  // namespace
 
 TextMerge MergeTexts(absl::string_view base, absl::string_view mine, absl::string_view theirs) {
-  const Lines from = SplitLines(base), a = SplitLines(mine), b = SplitLines(theirs);
+  const TextLines from = SplitLines(base), a = SplitLines(mine), b = SplitLines(theirs);
   const KeptLines in_a = LinesKept(base, mine), in_b = LinesKept(base, theirs);
   TextMerge merge;
   size_t at = 0, at_a = 0, at_b = 0;  // what is merged so far
