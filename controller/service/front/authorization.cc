@@ -56,6 +56,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.ImageService/ListImages", Audience::kViewers, "image list"},
     {"/muster.v1.ImageService/PinImage", Audience::kAdmins, "image pin"},
     {"/muster.v1.ImageService/PlanImage", Audience::kAdmins, "image build"},
+    {"/muster.v1.ImageService/ReadAgentPackage", Audience::kAdmins, "image build"},
     {"/muster.v1.ImageService/ReadArtifact", Audience::kViewers, "image export"},
     {"/muster.v1.ImageService/UploadArtifact", Audience::kAdmins, "image import"},
     {"/muster.v1.ImageService/VerifyImage", Audience::kViewers, "image verify"},

@@ -50,6 +50,7 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.ExplainService/ExplainVariable", CallKind::kHeavy},
     {"/muster.v1.HardwareService/LearnHardware", CallKind::kHeavy},
     {"/muster.v1.ImageService/PlanImage", CallKind::kHeavy},
+    {"/muster.v1.ImageService/ReadAgentPackage", CallKind::kTransfer},
     // Gigabytes; whoever verifies an image waits for the controller's disk.
     {"/muster.v1.ImageService/ReadArtifact", CallKind::kTransfer},
     {"/muster.v1.ImageService/UploadArtifact", CallKind::kTransfer},
