@@ -1,5 +1,6 @@
 #include "agent/image/root_run.h"
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ class RootRunTest : public ::testing::Test {
         {.journal_directory = journal.path(),
          .factory = [this](const v1::Step& step, bool) { return root_.Make(step); },
          .on_result = [this](const v1::StepResult& result) { told_.push_back(result.step_id()); },
-         .stopping = [this] { return stopping_; }},
+         .stopping = [this] { return stopping_.load(); }},
         clock_);
   }
 
@@ -60,7 +61,7 @@ class RootRunTest : public ::testing::Test {
   RealClock clock_;
   FakeMachine root_;
   std::vector<std::string> told_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
 };
 
 constexpr char kRole[] = R"(
