@@ -32,7 +32,8 @@ class ImageStoreTest : public ::testing::Test {
   void SetUp() override { Open(); }
   void Open() {
     store_.reset();
-    absl::StatusOr<std::unique_ptr<ImageStore>> opened = ImageStore::Open(folder_.path(), kImagesBound);
+    absl::StatusOr<std::unique_ptr<ImageStore>> opened =
+        ImageStore::Open(folder_.path(), kImagesBound);
     ASSERT_OK(opened);
     store_ = *std::move(opened);
   }
