@@ -17,6 +17,7 @@ namespace {
 constexpr absl::string_view kTypes = "fdlcbps";
 constexpr size_t kMaxPathBytes = 4096;  // PATH_MAX
 constexpr uint32_t kMaxMode = 07777;
+constexpr char kDigestRule[] = "a file has a SHA-256 in lower-case hex, and nothing else has one";
 
 // A character and the letter that stands for it after a backslash.
 struct Escape {
@@ -77,8 +78,7 @@ std::string FaultOf(const ImageFile& file) {
   if (file.mode > kMaxMode) return "the mode is above 7777";
   if (!IsPath(file.path))
     return "the path must begin with '/' and have no empty, '.' and '..' parts";
-  if (file.type == 'f' ? !IsSha256(file.sha256) : !file.sha256.empty())
-    return "a file has a SHA-256 in lower-case hex, and nothing else has one";
+  if (file.type == 'f' ? !IsSha256(file.sha256) : !file.sha256.empty()) return kDigestRule;
   const bool is_target = !file.target.empty() && file.target.size() <= kMaxPathBytes &&
                          file.target.find('\0') == std::string::npos;
   if (file.type == 'l' ? !is_target : !file.target.empty())
@@ -118,8 +118,10 @@ std::string ReadLine(absl::string_view line, ImageFile& file) {
   if (file.type == 'l') {
     if (!Unescape(words[5], /*is_target=*/true, file.target))
       return "the target has a backslash that stands for nothing";
-  } else if (file.type == 'f' || words[5] != "-") {
+  } else if (file.type == 'f') {
     file.sha256 = std::string(words[5]);
+  } else if (words[5] != "-") {
+    return kDigestRule;
   }
   if (!Unescape(line, /*is_target=*/false, file.path))
     return "the path has a backslash that stands for nothing";

@@ -90,6 +90,11 @@ TEST(ImageFiles, WhatCannotBeReadIsNotWritten) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+TEST(ImageFiles, AColumnThatIsEmptyIsNoDash) {
+  EXPECT_THAT(ReadAll("d 755 0 0 0 - /\nc 600 0 5 0  /dev/console\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
 TEST(ImageFiles, TheFirstWrongLineIsNamed) {
   const std::string good = absl::StrCat("f 644 0 0 7 ", Digest(), " /a\n");
   for (const std::string& bad :
