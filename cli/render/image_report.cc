@@ -240,8 +240,9 @@ std::string RenderImage(const v1::Image& image, absl::Time now, bool with_packag
                   image.kept_by(), "\n");
   if (!manifest.kernel_arguments().empty())
     absl::StrAppend(&text, "kernel    ", absl::StrJoin(manifest.kernel_arguments(), " "), "\n");
-  absl::StrAppend(&text, "packages  ", manifest.packages_size(), ", ", HumanBytes(installed),
-                  " installed\n");
+  absl::StrAppend(&text, "packages  ", manifest.packages_size(),
+                  installed == 0 ? "" : absl::StrCat(", ", HumanBytes(installed), " installed"),
+                  "\n");
   absl::StrAppend(&text, RolesOf(manifest), ArtifactsOf(manifest));
   return with_packages ? text + PackagesOf(manifest) : text;
 }
