@@ -128,6 +128,7 @@ std::vector<std::string> UnpackBase(const std::string& base, const BuildPlace& p
 
 std::vector<std::string> InRoot(const BuildPlace& place, Network network,
                                 const std::vector<std::string>& argv) {
+  // Not the machine's /etc/hosts: roles write the root's.
   std::vector<std::string> all = Join(AsRootOfNamespace(), {"bwrap",
                                                             "--bind",
                                                             place.root,
@@ -138,6 +139,8 @@ std::vector<std::string> InRoot(const BuildPlace& place, Network network,
                                                             "/proc",
                                                             "--tmpfs",
                                                             "/run",
+                                                            "--perms",
+                                                            "1777",
                                                             "--tmpfs",
                                                             "/tmp",
                                                             "--bind",
@@ -156,8 +159,7 @@ std::vector<std::string> InRoot(const BuildPlace& place, Network network,
   if (network == Network::kNo) {
     all = Join(std::move(all), {"--bind", place.root, kRootInRoot, "--unshare-net"});
   } else {
-    all = Join(std::move(all), {"--ro-bind", "/etc/hosts", "/etc/hosts", "--ro-bind",
-                                "/etc/resolv.conf", kResolverFile});
+    all = Join(std::move(all), {"--ro-bind", "/etc/resolv.conf", kResolverFile});
     if (!place.is_resolver_linked)
       all = Join(std::move(all), {"--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf"});
   }
