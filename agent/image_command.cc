@@ -74,7 +74,13 @@ absl::Status CheckProxy(const std::string& proxy) {
 }
 
 // systemctl then changes files and asks no manager; what it would start, it ignores.
-std::map<std::string, std::string> OfflineVariables() { return {{"SYSTEMD_OFFLINE", "1"}}; }
+// Whoever sets SOURCE_DATE_EPOCH wants the same files from the same packages: an initramfs, for one.
+std::map<std::string, std::string> OfflineVariables() {
+  std::map<std::string, std::string> variables = {{"SYSTEMD_OFFLINE", "1"}};
+  if (const char* const epoch = ::getenv("SOURCE_DATE_EPOCH"); epoch != nullptr)
+    variables.emplace("SOURCE_DATE_EPOCH", epoch);
+  return variables;
+}
 
 // For programs of the root. The proxy is for this process too, whose downloads obey it.
 std::map<std::string, std::string> Variables(const std::string& proxy,

@@ -143,12 +143,10 @@ Front::Front(const Config& config, Core& core, Work& work)
                     .clock = core.clock,
                     .load_bundle = BundleLoader(*core.resources.blobs),
                     .offer = [config, &core] { return OfferOf(config, *core.resources.snapshots); },
-                    .packages_at =
-                        [&core](const std::string& name) -> absl::StatusOr<absl::Time> {
-                          ASSIGN_OR_RETURN(const auto snapshot,
-                                           core.resources.snapshots->Get(name));
-                          return snapshot::PackagesAt(*snapshot);
-                        },
+                    .packages_at = [&core](const std::string& name) -> absl::StatusOr<absl::Time> {
+                      ASSIGN_OR_RETURN(const auto snapshot, core.resources.snapshots->Get(name));
+                      return snapshot::PackagesAt(*snapshot);
+                    },
                     .package_directory = config.package_directory}),
       image_changes(*core.resources.images, *core.resources.store, core.clock),
       images(image_builds, image_changes, *core.resources.images, core.clock, core.open_calls),
