@@ -74,7 +74,8 @@ absl::Status CheckProxy(const std::string& proxy) {
 }
 
 // systemctl then changes files and asks no manager; what it would start, it ignores.
-// Whoever sets SOURCE_DATE_EPOCH wants the same files from the same packages: an initramfs, for one.
+// Whoever sets SOURCE_DATE_EPOCH wants the same files from the same packages: an initramfs, for
+// one.
 std::map<std::string, std::string> OfflineVariables() {
   std::map<std::string, std::string> variables = {{"SYSTEMD_OFFLINE", "1"}};
   if (const char* const epoch = ::getenv("SOURCE_DATE_EPOCH"); epoch != nullptr)

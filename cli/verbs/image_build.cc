@@ -48,8 +48,8 @@ absl::StatusOr<int> Build(Context& context, const BuildOptions& options) {
   {
     const InterruptFlag interrupt;
     TransferProgress progress(context);
-    ASSIGN_OR_RETURN(image, UploadImage(*connection, folder->Result(), manifest,
-                                        progress.callback()));
+    ASSIGN_OR_RETURN(image,
+                     UploadImage(*connection, folder->Result(), manifest, progress.callback()));
   }
   Show(context, image, [&] { return RenderKeptImage(image); });
   return kExitClean;

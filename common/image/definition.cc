@@ -53,7 +53,7 @@ struct ListRule {
 };
 constexpr ListRule kPackages{"packages", IsPackage, "the name of a package, as in chrony"};
 constexpr ListRule kFiles{"files", IsFolder,
-                         "the path of a folder below images/, as in debian-worker/files"};
+                          "the path of a folder below images/, as in debian-worker/files"};
 constexpr ListRule kRoles{"roles", IsName, "the name of a role, as in slurm_worker"};
 constexpr ListRule kGroups{"groups", IsName, "the name of a group of the inventory"};
 constexpr ListRule kArguments{"kernel_arguments", IsKernelArgument,

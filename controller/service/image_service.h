@@ -28,9 +28,9 @@ class ImageService final : public v1::ImageService::Service {
 
   grpc::Status PlanImage(grpc::ServerContext* context, const v1::PlanImageRequest* request,
                          v1::PlanImageResponse* response) override;
-  grpc::Status ReadAgentPackage(
-      grpc::ServerContext* context, const v1::ReadAgentPackageRequest* request,
-      grpc::ServerWriter<v1::ReadAgentPackageResponse>* writer) override;
+  grpc::Status ReadAgentPackage(grpc::ServerContext* context,
+                                const v1::ReadAgentPackageRequest* request,
+                                grpc::ServerWriter<v1::ReadAgentPackageResponse>* writer) override;
 
   grpc::Status HasArtifact(grpc::ServerContext* context, const v1::HasArtifactRequest* request,
                            v1::HasArtifactResponse* response) override;
@@ -57,8 +57,7 @@ class ImageService final : public v1::ImageService::Service {
   absl::Status Upload(grpc::ServerContext& context,
                       grpc::ServerReader<v1::UploadArtifactRequest>& reader);
   absl::Status Plan(const v1::PlanImageRequest& request, v1::PlanImageResponse& response);
-  absl::Status ReadPackage(grpc::ServerContext& context,
-                           const v1::ReadAgentPackageRequest& request,
+  absl::Status ReadPackage(grpc::ServerContext& context, const v1::ReadAgentPackageRequest& request,
                            grpc::ServerWriter<v1::ReadAgentPackageResponse>& writer);
   absl::Status Read(grpc::ServerContext& context, const v1::ReadArtifactRequest& request,
                     grpc::ServerWriter<v1::ReadArtifactResponse>& writer);

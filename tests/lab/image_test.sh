@@ -98,12 +98,13 @@ expect_contains "$SAID" "/etc/security/limits.d/50-muster.conf" "the file that d
 expect_contains "$SAID" "no package differs" "packages"
 
 step "a private key does not become a part of an image"
-mkdir -p "$work/site/images/worker/files/root/.ssh"
-ssh-keygen -q -t ed25519 -N "" -f "$work/site/images/worker/files/root/.ssh/id_ed25519"
-chown -R "$user:" "$work/site"
+cat >>"$work/site/playbooks/roles/users/tasks/main.yaml" <<'YAML'
+- name: somebody's key
+  file: {path: /root/key.pem, content: "-----BEGIN PRIVATE KEY-----"}
+YAML
 build worker
 expect_equal 1 "$RC" "exit code"
-expect_contains "$SAID" "/root/.ssh/id_ed25519" "the key's path"
+expect_contains "$SAID" "/root/key.pem" "the key's path"
 [[ -z $(ls "$work/.cache/muster/images/build" 2>/dev/null) ]] || fail "the build left its folder"
 
 step "who has no subordinate ids is told what to do"
