@@ -127,7 +127,7 @@ TEST_F(CallSharesTest, CallsThatAreNotQuickExist) {
     slow += KindOf(row.rpc) != CallKind::kQuick;
     EXPECT_EQ(IsForNodes(row.rpc), row.audience == Audience::kNodes) << row.rpc;
   }
-  EXPECT_EQ(slow, 35u);
+  EXPECT_EQ(slow, 36u);
 }
 
 }  // namespace
