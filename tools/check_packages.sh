@@ -27,6 +27,8 @@ cli        -rw-r--r-- ./usr/share/bash-completion/completions/muster
 cli        -rw-r--r-- ./usr/share/zsh/vendor-completions/_muster
 cli        -rw-r--r-- ./usr/share/fish/vendor_completions.d/muster.fish
 cli        -rw-r--r-- ./usr/share/muster/playbooks/site.yaml
+cli        -rw-r--r-- ./usr/share/muster/images/debian-worker/image.yaml
+cli        -rwxr-xr-x ./usr/share/muster/images/ram-boot/etc/initramfs-tools/hooks/muster
 cli        -rw-r--r-- ./usr/share/doc/muster-cli/*'
 # PACKAGE FIELD WORD that the field has to hold.
 readonly wanted_fields='
@@ -58,10 +60,11 @@ check_files() {  # COMPONENT; stdin: dpkg-deb -c
   done <<<"$listing"
   while read -r component mode path; do
     [[ $component == "$1" ]] || continue
+    # All of it is read: who writes to a pipe that has been left fails.
     # Unquoted on the right: * is a pattern.
     # shellcheck disable=SC2053
     awk -v mode="$mode" '$1 == mode {print $6}' <<<"$listing" |
-      (while read -r line; do [[ $line == $path ]] && exit 0; done; exit 1) ||
+      (found=1; while read -r line; do [[ $line != $path ]] || found=0; done; exit $found) ||
       wrong "lacks $path with mode $mode"
   done <<<"$wanted_files"
 }
@@ -71,7 +74,7 @@ check_fields() {  # COMPONENT DEB
   [[ $(dpkg-deb -f "$2" Package) == "muster-$1" ]] || wrong "is not package muster-$1"
   while read -r component field word; do
     [[ $component == "$1" ]] || continue
-    dpkg-deb -f "$2" "$field" | tr -s ', ' '\n' | grep -qxF "$word" || wrong "$field lacks $word"
+    dpkg-deb -f "$2" "$field" | tr -s ', ' '\n' | grep -xF "$word" >/dev/null || wrong "$field lacks $word"
   done <<<"$wanted_fields"
   # Names that only one of the supported releases has.
   ! dpkg-deb -f "$2" Depends | grep -E 't64|libstdc\+\+|libgrpc|libprotobuf|libabsl' ||

@@ -1,6 +1,5 @@
 // muster image build: an image from its definition, made on this machine.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,7 +8,6 @@
 #include "cli/connection.h"
 #include "cli/image/build_folder.h"
 #include "cli/image/image_builder.h"
-#include "cli/image/image_folder.h"
 #include "cli/image/image_transfer.h"
 #include "cli/image/transfer_progress.h"
 #include "cli/render/image_report.h"
