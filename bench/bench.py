@@ -2,7 +2,7 @@
 """Measures Muster and prints each figure beside its target.
 
 Usage: bench.py [--idle-minutes N] [--swarm-nodes N]… [--ci] [PART]…
-   PART: peers, apt, agent, site, compile, validation, rollout, swarm, nic, gpu or build (none: all but
+   PART: peers, apt, agent, site, image, compile, validation, rollout, swarm, nic, gpu or build (none: all but
    gpu, which needs one, and build)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
@@ -18,6 +18,7 @@ import tempfile
 import agent
 import apt
 import build
+import image
 import nic
 import peers
 import site_roles
@@ -29,7 +30,7 @@ PROGRAMS = ROOT / "build/release/bench"
 PART_OF = {"playbook_compile_bench": "compile", "validation_bench": "validation",
            "rollout_bench": "rollout", "gpu_flips_bench": "gpu"}
 PROGRAM_PARTS = ("compile", "validation", "rollout", "swarm", "gpu")
-LAB_PARTS = ("peers", "apt", "agent", "site")
+LAB_PARTS = ("peers", "apt", "agent", "site", "image")
 # Measured when nothing else is said.
 USUAL_PARTS = (*LAB_PARTS, "compile", "validation", "rollout", "swarm", "nic")
 PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic", "build")
@@ -94,6 +95,9 @@ def measure_lab(parts, minutes, figures):
             if "site" in parts:
                 print("== site: all roles, by Muster and by apt", flush=True)
                 site_roles.measure(lab, first_for_site, figures)
+            if "image" in parts:
+                print("== image: a worker's, from packages to the controller", flush=True)
+                image.measure(lab, figures)
     except Failed as why:
         figures.miss("the lab", str(why))
 
@@ -116,7 +120,7 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, site, compile, "
+    parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, site, image, compile, "
                         "validation, rollout, swarm, nic, gpu or build; none: all but the last two")
     parser.add_argument("--ci", action="store_true", help="with build: all tests, too")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
@@ -130,7 +134,7 @@ def main():
         parser.error(f"no part '{unknown[0]}'; there are {', '.join(PARTS)}")
     parts = arguments.parts or USUAL_PARTS
     if any(part in ROOT_PARTS for part in parts) and os.geteuid() != 0:
-        parser.error("peers, apt, agent, site and build boot machines, nic makes networks: that needs "
+        parser.error("peers, apt, agent, site, image and build boot machines, nic makes networks: that needs "
                      "root")
     # As Ctrl-C does: the lab is taken down.
     for number in (signal.SIGTERM, signal.SIGHUP):
