@@ -74,12 +74,15 @@ absl::Status CheckProxy(const std::string& proxy) {
 }
 
 // systemctl then changes files and asks no manager; what it would start, it ignores.
-// Whoever sets SOURCE_DATE_EPOCH wants the same files from the same packages: an initramfs, for
-// one.
+// Of the builder's variables: the time of files that programs make, by which an initramfs is the
+// same from the same packages, and the hosts that are reached without the proxy.
+constexpr const char* kBuilderVariables[] = {"SOURCE_DATE_EPOCH", "no_proxy"};
+
 std::map<std::string, std::string> OfflineVariables() {
   std::map<std::string, std::string> variables = {{"SYSTEMD_OFFLINE", "1"}};
-  if (const char* const epoch = ::getenv("SOURCE_DATE_EPOCH"); epoch != nullptr)
-    variables.emplace("SOURCE_DATE_EPOCH", epoch);
+  for (const char* name : kBuilderVariables) {
+    if (const char* const value = ::getenv(name); value != nullptr) variables.emplace(name, value);
+  }
   return variables;
 }
 
@@ -88,6 +91,9 @@ std::map<std::string, std::string> Variables(const std::string& proxy,
                                              const std::string& apt_configuration) {
   std::map<std::string, std::string> variables = OfflineVariables();
   variables.emplace("APT_CONFIG", apt_configuration);
+  // dpkg's own defaults, and no wait for the disk after each file: a build that is cut off is made
+  // anew.
+  variables.emplace("DPKG_FORCE", "security-mac,downgrade,unsafe-io");
   if (proxy.empty()) return variables;
   for (const char* name : {"http_proxy", "https_proxy"}) {
     variables.emplace(name, proxy);

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -14,6 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/notification.h"
 #include "cli/connection.h"
 #include "cli/image/build_calls.h"
 #include "cli/image/build_folder.h"
@@ -66,19 +67,19 @@ class Programs {
       spec.on_error_line = [this](absl::string_view line) { means_.say(line); };
     }
     control.CloseInput();
-    std::atomic<bool> has_ended = false;
+    absl::Notification has_ended;
     std::thread watch([&] {
-      while (!has_ended) {
+      while (!has_ended.WaitForNotificationWithTimeout(InterruptFlag::kInterval)) {
         if (InterruptFlag::IsSet()) control.Stop();
-        ::usleep(100'000);
       }
     });
     sys::RealProcessRunner runner;
     const absl::StatusOr<sys::ProcessResult> result = runner.Run(spec);
-    has_ended = true;
+    has_ended.Notify();
     watch.join();
     if (InterruptFlag::IsSet()) return absl::CancelledError("stopped; nothing was kept");
     RETURN_IF_ERROR(result.status());
+    spec.argv = {ProgramOf(spec.argv)};
     RETURN_IF_ERROR(CheckSuccess(spec, *result));
     return result->out;
   }
@@ -102,6 +103,7 @@ class Builder {
     ASSIGN_OR_RETURN(const v1::PlanImageResponse before,
                      PlanImage(means_.connection, bundle_.sha256, build_.name, nullptr));
     packages_at_ = PackagesAt(before);
+    direct_hosts_ = HostsOf(before.repositories());
     RETURN_IF_ERROR(Timed("base", [&] { return MakeBaseLayer(before); }));
     RETURN_IF_ERROR(Timed("roles", [&] { return ApplyRoles(); }));
     RETURN_IF_ERROR(Timed("seal", [&] { return SealTheRoot(); }));
@@ -156,7 +158,8 @@ class Builder {
                       .agent_package = means_.folder.File("muster-agent.deb"),
                       .agent_sha256 = agent_sha256,
                       .packages_at = packages_at_,
-                      .proxy = build_.proxy};
+                      .proxy = build_.proxy,
+                      .direct_hosts = direct_hosts_};
     ASSIGN_OR_RETURN(const std::vector<std::string> folders, AddFiles(recipe));
     const std::string digest = BaseDigest(recipe);
     if (!build_.is_fresh && means_.folder.UseBase(digest)) {
@@ -363,8 +366,11 @@ class Builder {
     std::map<std::string, std::string> variables = {
         {"DEBIAN_FRONTEND", "noninteractive"},
         {"SOURCE_DATE_EPOCH", absl::StrCat(absl::ToUnixSeconds(packages_at_))},
+        // dpkg's own defaults, and no wait for the disk after each file.
+        {"DPKG_FORCE", "security-mac,downgrade,unsafe-io"},
         // Subordinate ids may not enter a person's home.
         {"TMPDIR", "/var/tmp"}};
+    if (!direct_hosts_.empty()) variables["no_proxy"] = absl::StrJoin(direct_hosts_, ",");
     return variables;
   }
 
@@ -375,6 +381,7 @@ class Builder {
   image::Definition definition_;
   SiteBundle bundle_;
   absl::Time packages_at_;
+  std::vector<std::string> direct_hosts_;  // of the snapshot's repositories
   v1::ImageManifest manifest_;
   std::string note_;
 };

@@ -1,11 +1,14 @@
 #include "cli/image/root_commands.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/digest.h"
 #include "common/image/distribution.h"
 
@@ -67,6 +70,23 @@ std::string SourcesText(
   return text;
 }
 
+std::vector<std::string> HostsOf(
+    const google::protobuf::RepeatedPtrField<v1::ImageRepository>& repositories) {
+  std::vector<std::string> hosts;
+  for (const v1::ImageRepository& each : repositories) {
+    absl::string_view rest = each.uri();
+    rest = absl::StripPrefix(rest, "http://");
+    rest = rest.substr(0, rest.find('/'));
+    // A port, but nothing within an address of IPv6.
+    if (const size_t colon = rest.rfind(':');
+        colon != rest.npos && rest.find(']', colon) == rest.npos)
+      rest = rest.substr(0, colon);
+    const std::string host(absl::StripSuffix(absl::StripPrefix(rest, "["), "]"));
+    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+  }
+  return hosts;
+}
+
 std::string BaseDigest(const BaseRecipe& recipe) {
   const image::Definition& definition = recipe.definition;
   // Each part is on lines of its own, which none of them can contain.
@@ -99,6 +119,8 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
     argv.push_back(absl::StrCat("--aptopt=Acquire::http::Proxy \"", recipe.proxy, "\""));
     argv.push_back(absl::StrCat("--aptopt=Acquire::https::Proxy \"", recipe.proxy, "\""));
   }
+  for (const std::string& host : recipe.direct_hosts)
+    argv.push_back(absl::StrCat("--aptopt=Acquire::http::Proxy::", host, " \"DIRECT\""));
   // Before the kernel's package makes its initramfs.
   for (const std::string& file : recipe.files)
     argv.push_back(absl::StrCat("--essential-hook=tar-in ", file, " /"));
@@ -173,6 +195,16 @@ std::vector<std::string> PackRoot(const BuildPlace& place, absl::Time packages_a
               {"mksquashfs", place.root, target, "-comp", "zstd", "-Xcompression-level", "3",
                "-noappend", "-no-progress", "-quiet", "-no-exports", "-mkfs-time",
                Seconds(packages_at), "-wildcards", "-e", "boot/*", "dev/*"});
+}
+
+std::string ProgramOf(const std::vector<std::string>& argv) {
+  const std::vector<std::string> namespaced = AsRootOfNamespace();
+  auto program = argv.begin();
+  if (argv.size() > namespaced.size() &&
+      std::equal(namespaced.begin(), namespaced.end(), argv.begin()))
+    program += static_cast<ptrdiff_t>(namespaced.size());
+  if (*program == "bwrap") program = std::next(std::find(program, argv.end(), "--"));
+  return *program;
 }
 
 std::vector<std::string> RemoveFolders(const std::vector<std::string>& folders) {

@@ -26,6 +26,10 @@ struct PackageSource {
 std::string SourcesText(
     const google::protobuf::RepeatedPtrField<v1::ImageRepository>& repositories);
 
+// The hosts of the repositories, each once: a proxy need not know the way to the controller.
+std::vector<std::string> HostsOf(
+    const google::protobuf::RepeatedPtrField<v1::ImageRepository>& repositories);
+
 // The first layer of an image: everything but its roles.
 struct BaseRecipe {
   const image::Definition& definition;
@@ -36,8 +40,9 @@ struct BaseRecipe {
   std::vector<std::string> files_sha256;
   std::string agent_package;  // path of the file
   std::string agent_sha256;
-  absl::Time packages_at;  // no file in the root is younger
-  std::string proxy;       // "": none
+  absl::Time packages_at;                      // no file in the root is younger
+  std::string proxy;                           // "": none
+  std::vector<std::string> direct_hosts = {};  // that are reached without it
 };
 
 // SHA-256 over all that decides what is in the layer.
@@ -72,6 +77,9 @@ std::vector<std::string> InRoot(const BuildPlace& place, Network network,
 // bytes.
 std::vector<std::string> PackRoot(const BuildPlace& place, absl::Time packages_at,
                                   const std::string& target);
+// The program that such a vector is about: not what starts it in a namespace or in the root.
+std::string ProgramOf(const std::vector<std::string>& argv);
+
 // Removes folders that have files of everybody's.
 std::vector<std::string> RemoveFolders(const std::vector<std::string>& folders);
 

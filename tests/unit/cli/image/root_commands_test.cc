@@ -127,6 +127,23 @@ TEST(InRoot, HasTheNetworkOrTheBareRootButNotBoth) {
   EXPECT_EQ(After(with, "--"), std::vector<std::string>{"true"});
 }
 
+TEST(HostsOf, LeavesPortsAndRepeatsOut) {
+  google::protobuf::RepeatedPtrField<v1::ImageRepository> repositories;
+  for (const char* uri : {"http://login1:7480/snapshot/s/os", "http://login1:7480/snapshot/s/own",
+                          "http://[fd00::1]:7480/x", "http://10.0.0.1/x"})
+    repositories.Add()->set_uri(uri);
+  EXPECT_EQ(HostsOf(repositories), (std::vector<std::string>{"login1", "fd00::1", "10.0.0.1"}));
+}
+
+TEST(ProgramOf, IsWhatRunsAtTheEnd) {
+  const BuildPlace place{.root = "/b/root", .exchange = "/b/exchange"};
+  EXPECT_EQ(ProgramOf(InRoot(place, Network::kYes, {"/usr/bin/muster-agent", "image"})),
+            "/usr/bin/muster-agent");
+  EXPECT_EQ(ProgramOf(UnpackBase("/base.tar", place)), "tar");
+  EXPECT_EQ(ProgramOf(PackRoot(place, absl::UnixEpoch(), "/r")), "mksquashfs");
+  EXPECT_EQ(ProgramOf({"git", "describe"}), "git");
+}
+
 TEST(SourcesText, WritesKeysAndKeyrings) {
   google::protobuf::RepeatedPtrField<v1::ImageRepository> repositories;
   v1::ImageRepository& first = *repositories.Add();
