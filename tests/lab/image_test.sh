@@ -4,43 +4,21 @@
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/image_user.sh
+source "$(dirname "$0")/image_user.sh"
 
-readonly user=$LAB_TEST_NAME
-work=$(mktemp -d)
-clean() {
-  rm -rf "$work"
-  userdel "$user" 2>/dev/null
-}
-
-# The built command line as the user, in the lab's network and knowing its names.
-muster_of_user() {
-  unshare --mount --propagation slave -- bash -c '
-    mount --bind "$1" /etc/hosts && exec nsenter --net="$2" -- runuser -u "$3" -- \
-      env HOME="$4" MUSTER_CONFIG_DIR="$4/admin" "${@:5}"' lab-user \
-    "$(lab_folder)/hosts" "/run/netns/muster-$LAB_TEST_NAME" "$user" "$work" \
-    "$PWD/build/release/bin/muster" "$@" </dev/null
-}
-build() {  # NAME ARGS…: shows it; the exit code in RC, what was said in SAID
-  RC=0
-  show muster_of_user image build "$@" --site "$work/site" --proxy "http://$(lab_gateway):3142" || RC=$?
-}
-lab_gateway() { awk '$2 == "login1" {sub("[.][0-9]+$", ".1", $1); print $1}' "$(lab_folder)/hosts"; }
 digest() { muster image show worker -o json | read_json 'print(value["digest"])'; }
 in_image() { unsquashfs -cat "$work/image/root.squashfs" "$1"; }  # PATH
 list() { zcat "$work/image/files"; }
 
 start_cluster 1
-useradd --no-create-home --home-dir "$work" "$user"
-chmod 755 "$work"
+make_image_user
 mkdir -p "$work/site/images/worker/files/etc/site"
-cp -r images/ram-boot "$work/site/images/"
-cp -r playbooks "$work/site/"
 # The cloud kernel is a third of the other one.
 sed 's/^kernel: .*/kernel: linux-image-cloud-amd64/; s/^  - ram-boot$/&\n  - worker\/files/; s/^  - container_runtime$//' \
   images/debian-worker/image.yaml >"$work/site/images/worker/image.yaml"
 echo "of the site" >"$work/site/images/worker/files/etc/site/note"
 chmod 660 "$work/site/images/worker/files/etc/site/note"
-cp -r "$(lab_folder)/admin" "$work/admin"
 chown -R "$user:" "$work"
 
 step "what is wrong with a definition is said before anything is built"

@@ -4,10 +4,10 @@
 # one before it failed. FUZZ_SECONDS (default 60) is what each fuzz target gets.
 verb_nightly() {
   local part failed=() parts=("$@")
-  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash gpu_abi web)
+  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash gpu_abi web boot)
   verb_deps fuzz
   for part in "${parts[@]}"; do
-    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash gpu_abi web"
+    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash gpu_abi web boot"
   done
   for part in "${parts[@]}"; do
     say "nightly: $part"
@@ -61,4 +61,12 @@ _nightly_web() {
   cmake --preset release
   cmake --build --preset release --target web_cluster
   tests/web/page_test.py --shots build/web-shots
+}
+
+# An emulated machine, whose emulator nothing else needs.
+_nightly_boot() {
+  verb_deps boot
+  verb_build release
+  cmake --build --preset release --target lab_programs
+  tests/lab/image_boot.sh
 }
