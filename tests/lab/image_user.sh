@@ -22,6 +22,7 @@ make_image_user() {  # after start_cluster
 
 # The command line in the lab's network and knowing its names, with nobody else's rights.
 muster_of_user() {
+  # shellcheck disable=SC2016  # the inner shell expands it
   unshare --mount --propagation slave -- bash -c '
     mount --bind "$1" /etc/hosts && exec nsenter --net="$2" -- runuser -u "$3" -- \
       env HOME="$4" MUSTER_CONFIG_DIR="$4/admin" "${@:5}"' lab-user \
