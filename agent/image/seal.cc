@@ -30,9 +30,9 @@ namespace {
 // stands for slashes.
 constexpr const char* kLeaves[] = {
     // every machine's own
-    "/etc/ssh/ssh_host_*", "/etc/munge/munge.key", "/etc/ssl/private/ssl-cert-snakeoil.key",
-    "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/var/lib/dbus/machine-id",
-    "/var/lib/systemd/random-seed", "/root/.bash_history",
+    "/etc/hostname", "/etc/ssh/ssh_host_*", "/etc/munge/munge.key",
+    "/etc/ssl/private/ssl-cert-snakeoil.key", "/etc/ssl/certs/ssl-cert-snakeoil.pem",
+    "/var/lib/dbus/machine-id", "/var/lib/systemd/random-seed", "/root/.bash_history",
     // this build's
     "/var/lib/apt/lists/*", "/var/cache/apt/*", "/var/cache/ldconfig/*", "/var/cache/debconf/*-old",
     "/var/lib/dpkg/*-old", "/var/log/*", "/var/tmp/*", "/tmp/*", "/etc/passwd-", "/etc/group-",
@@ -43,6 +43,7 @@ constexpr off_t kLargestKey = 64 << 10;
 
 constexpr char kMachineId[] = "/etc/machine-id";
 constexpr char kShadow[] = "/etc/shadow";
+constexpr char kResolver[] = "/etc/resolv.conf";
 
 constexpr int kSecondsOfDay = 24 * 60 * 60;
 
@@ -207,8 +208,10 @@ absl::StatusOr<std::vector<v1::ImagePackage>> ParsePackages(const std::string& t
 absl::StatusOr<SealedRoot> SealRoot(const Seal& seal, sys::ProcessRunner& processes) {
   const std::string root(absl::StripSuffix(seal.root, "/"));
   RETURN_IF_ERROR(RemoveWhatLeaves(root));
-  // Empty: the machine that boots takes one of its own.
-  RETURN_IF_ERROR(Rewrite(root + kMachineId, [](const std::string&) { return ""; }));
+  // Empty: the machine that boots takes an id of its own, and the name servers of its network.
+  // Where systemd-resolved knows those, the file is a link that leads nowhere here.
+  for (const char* own : {kMachineId, kResolver})
+    RETURN_IF_ERROR(Rewrite(root + own, [](const std::string&) { return ""; }));
   RETURN_IF_ERROR(Rewrite(root + kShadow,
                           [&](const std::string& text) { return ShadowUntil(text, seal.newest); }));
   SealedRoot sealed;

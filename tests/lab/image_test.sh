@@ -48,7 +48,7 @@ for kept in /usr/bin/muster-agent /usr/sbin/slurmd /etc/systemd/system/multi-use
   /etc/systemd/system/multi-user.target.wants/munge.service /usr/local/lib/muster/wait-for-gpus; do
   says -E " $kept\$" list || fail "$kept is not in the root"
 done
-for own in /etc/munge/munge.key /etc/ssh/ssh_host_ /var/lib/apt/lists/. /var/log/dpkg.log /usr/share/man/man1 \
+for own in /etc/hostname /etc/munge/munge.key /etc/ssh/ssh_host_ /var/lib/apt/lists/. /var/log/dpkg.log /usr/share/man/man1 \
   /usr/sbin/policy-rc.d /etc/apt/apt.conf.d/99mmdebstrap; do
   ! says -E "^[^d].* $own" list || fail "$own is in the root"
 done

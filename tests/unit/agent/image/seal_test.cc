@@ -63,7 +63,11 @@ TEST_F(SealTest, RemovesWhatEveryMachineMakesAnewAndWhatThisBuildLeft) {
     Write(path);
   Write("/etc/ssh/sshd_config");
   Write("/etc/machine-id", "0123\n");
+  Write("/etc/hostname", "builder\n");
+  Write("/etc/resolv.conf", "nameserver 10.0.0.1\n");
   ASSERT_OK(Run());
+  EXPECT_FALSE(IsThere("/etc/hostname"));
+  EXPECT_EQ(fs::file_size(Path("/etc/resolv.conf")), 0u);
   EXPECT_FALSE(IsThere("/etc/ssh/ssh_host_ed25519_key"));
   EXPECT_FALSE(IsThere("/etc/ssh/ssh_host_ed25519_key.pub"));
   EXPECT_FALSE(IsThere("/etc/munge/munge.key"));
@@ -76,6 +80,13 @@ TEST_F(SealTest, RemovesWhatEveryMachineMakesAnewAndWhatThisBuildLeft) {
   EXPECT_FALSE(IsThere("/tmp/deep/er/file"));
   EXPECT_TRUE(IsThere("/etc/ssh/sshd_config"));
   EXPECT_EQ(fs::file_size(Path("/etc/machine-id")), 0u);
+}
+
+TEST_F(SealTest, ALinkToTheResolverStaysOne) {
+  fs::create_directories(Path("/etc"));
+  fs::create_symlink("../run/systemd/resolve/stub-resolv.conf", Path("/etc/resolv.conf"));
+  ASSERT_OK(Run());
+  EXPECT_TRUE(fs::is_symlink(Path("/etc/resolv.conf")));
 }
 
 TEST_F(SealTest, NothingIsYoungerThanThePackages) {
