@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,6 +19,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "muster/v1/node.grpc.pb.h"
+#include "muster/v1/run.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
@@ -30,6 +32,25 @@ constexpr char kNamesTag[] = "names";
 // The nodes, and those whose configuration lists all nodes.
 std::string LimitOf(const std::vector<std::string>& names) {
   return absl::StrCat(FoldHostlist(names), ",", kListingNodes);
+}
+
+// The run that does what `request` asks for, where one is in progress: an earlier call of the same
+// command began it and was cut off. nullopt: there is none.
+absl::StatusOr<std::optional<v1::Run>> FindSame(Connection& connection,
+                                                const v1::CreateRunRequest& request) {
+  v1::RunService::Stub stub(connection.channel());
+  v1::ListRunsResponse response;
+  RETURN_IF_ERROR(
+      Call(connection, stub, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest(), &response));
+  for (const v1::Run& run : response.runs()) {
+    if (run.state() == v1::RUN_STATE_RUNNING && !run.check_only() &&
+        run.bundle_sha256() == request.bundle_sha256() && run.playbook() == request.playbook() &&
+        run.limit() == request.limit() &&
+        std::equal(run.tags().begin(), run.tags().end(), request.tags().begin(),
+                   request.tags().end()))
+      return run;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -90,15 +111,25 @@ absl::StatusOr<int> RunPlaybook(Context& context, Connection& connection,
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
   const bool is_for_others = !of.tag.empty();
-  ASSIGN_OR_RETURN(const v1::Run started, StartRun(connection, request,
-                                                   is_for_others ? IfBusy::kLeaveOut
-                                                   : options.yes ? IfBusy::kRefuse
-                                                                 : IfBusy::kAsk));
+  absl::StatusOr<v1::Run> started = StartRun(connection, request,
+                                             is_for_others ? IfBusy::kLeaveOut
+                                             : options.yes ? IfBusy::kRefuse
+                                                           : IfBusy::kAsk);
+  // A run does not tell with which variables it was started.
+  if (!started.ok() && options.extra_vars.empty()) {
+    ASSIGN_OR_RETURN(const std::optional<v1::Run> same, FindSame(connection, request));
+    if (same.has_value()) {
+      Words(context) << "run " << same->run_id() << " of before does it and is followed"
+                     << std::endl;
+      started = *same;
+    }
+  }
+  RETURN_IF_ERROR(started.status());
   WatchOptions watch;
   watch.verbose = options.verbose;
   ASSIGN_OR_RETURN(const int code,
-                   WatchRunAndEndings(context, connection, started.run_id(), watch));
-  return ExitCodeWithLeftOut(code, started);
+                   WatchRunAndEndings(context, connection, started->run_id(), watch));
+  return ExitCodeWithLeftOut(code, *started);
 }
 
 absl::StatusOr<int> TellNames(Context& context, Connection& connection, const SiteOptions& options,
