@@ -28,7 +28,7 @@ expect_equal 1 "$RC" "exit code"
 expect_contains "$SAID" "images/worker/image.yaml:" "the place of a role that does not exist"
 sed -i 's/^  - mung$/  - munge/' "$work/site/images/worker/image.yaml"
 build work
-expect_contains "$SAID" "the site has worker" "what there is instead"
+expect_contains "$SAID" "the site has debian-rescue, debian-worker, worker" "what there is instead"
 
 step "the build"
 today=$(date -u +%F)
