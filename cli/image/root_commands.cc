@@ -126,13 +126,18 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
     argv.push_back(absl::StrCat("--essential-hook=tar-in ", file, " /"));
   argv.push_back(
       absl::StrCat("--customize-hook=upload ", recipe.agent_package, " /tmp/muster-agent.deb"));
+  // What this machine knows of names, for as long as packages are fetched.
   argv.push_back(absl::StrCat("--customize-hook=mkdir -p \"$1\"", kResolverFolder,
-                              "; cp /etc/resolv.conf \"$1\"", kResolverFile));
+                              "; cp /etc/resolv.conf \"$1\"", kResolverFile,
+                              "; if [ -e \"$1\"/etc/hosts ]; then mv \"$1\"/etc/hosts \"$1\"",
+                              kResolverFolder, "/hosts; fi; cp /etc/hosts \"$1\"/etc/hosts"));
   argv.push_back(
       "--customize-hook=chroot \"$1\" apt-get install --yes -o Dpkg::Use-Pty=0 "
       "/tmp/muster-agent.deb");
-  argv.push_back(
-      absl::StrCat("--customize-hook=rm -r \"$1\"/tmp/muster-agent.deb \"$1\"", kResolverFolder));
+  argv.push_back(absl::StrCat(
+      "--customize-hook=rm \"$1\"/tmp/muster-agent.deb \"$1\"/etc/hosts; if [ -e \"$1\"",
+      kResolverFolder, "/hosts ]; then mv \"$1\"", kResolverFolder,
+      "/hosts \"$1\"/etc/hosts; fi; rm -r \"$1\"", kResolverFolder));
   // Proxies are the build machine's affair.
   argv.push_back("--customize-hook=rm -f \"$1\"/etc/apt/apt.conf.d/99mmdebstrap");
   argv.push_back(std::string(distribution.codename));

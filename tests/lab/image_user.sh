@@ -30,10 +30,13 @@ muster_of_user() {
     "$PWD/build/release/bin/muster" "$@" </dev/null
 }
 
+# Where the lab's packages come from.
+package_cache() {
+  awk '$2 == "login1" {sub("[.][0-9]+$", ".1", $1); print "http://" $1 ":3142"}' "$(lab_folder)/hosts"
+}
+
 build() {  # NAME ARGS…: shows it; the exit code in RC, what was said in SAID
   RC=0
-  local gateway
-  gateway=$(awk '$2 == "login1" {sub("[.][0-9]+$", ".1", $1); print $1}' "$(lab_folder)/hosts")
   # shellcheck disable=SC2034  # tests read it
-  show muster_of_user image build "$@" --site "$work/site" --proxy "http://$gateway:3142" || RC=$?
+  show muster_of_user image build "$@" --site "$work/site" --proxy "$(package_cache)" || RC=$?
 }
