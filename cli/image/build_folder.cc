@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -90,16 +91,23 @@ absl::StatusOr<std::unique_ptr<BuildFolder>> BuildFolder::Open(const std::string
   for (const std::string& each : {folder->build_, folder->Root(), folder->Exchange(),
                                   folder->Exchange() + "/blobs", folder->Result()})
     RETURN_IF_ERROR(files.MakeDirectory(each, 0755));
+  std::string scratch = "/var/tmp/muster-image-XXXXXX";
+  if (::mkdtemp(scratch.data()) == nullptr || ::chmod(scratch.c_str(), 0755) != 0)
+    return ErrnoStatus(errno, absl::StrCat("making ", scratch));
+  folder->scratch_ = scratch;
   return folder;
 }
 
 BuildFolder::~BuildFolder() { (void)RemoveBuild(); }
 
 absl::Status BuildFolder::RemoveBuild() {
+  std::vector<std::string> folders;
   std::error_code error;
-  if (!fs::exists(build_, error)) return absl::OkStatus();
+  if (fs::exists(build_, error)) folders.push_back(build_);
+  if (!scratch_.empty()) folders.push_back(scratch_);
+  if (folders.empty()) return absl::OkStatus();
   // Files of the root belong to subordinate ids.
-  return RunChecked(processes_, {.argv = RemoveFolders({build_})}).status();
+  return RunChecked(processes_, {.argv = RemoveFolders(folders)}).status();
 }
 
 std::string BuildFolder::BasePath(const std::string& digest) const {

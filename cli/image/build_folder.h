@@ -36,6 +36,8 @@ class BuildFolder {
   std::string Root() const { return build_ + "/root"; }
   std::string Exchange() const { return build_ + "/exchange"; }
   std::string Result() const { return build_ + "/result"; }
+  // For mmdebstrap, whose subordinate ids may not enter a person's home.
+  const std::string& Scratch() const { return scratch_; }
   std::string File(const std::string& name) const { return build_ + "/" + name; }
 
   // The file of a layer, whether it is there or not.
@@ -56,6 +58,7 @@ class BuildFolder {
 
   const std::string path_;
   const std::string build_;
+  std::string scratch_;  // in /var/tmp; removed with the build
   const sys::UniqueFd lock_;
   sys::ProcessRunner& processes_;
 };

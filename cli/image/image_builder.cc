@@ -368,8 +368,7 @@ class Builder {
         {"SOURCE_DATE_EPOCH", absl::StrCat(absl::ToUnixSeconds(packages_at_))},
         // dpkg's own defaults, and no wait for the disk after each file.
         {"DPKG_FORCE", "security-mac,downgrade,unsafe-io"},
-        // Subordinate ids may not enter a person's home.
-        {"TMPDIR", "/var/tmp"}};
+        {"TMPDIR", means_.folder.Scratch()}};
     if (!direct_hosts_.empty()) variables["no_proxy"] = absl::StrJoin(direct_hosts_, ",");
     return variables;
   }
