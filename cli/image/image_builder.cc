@@ -18,7 +18,6 @@
 #include "cli/connection.h"
 #include "cli/image/build_calls.h"
 #include "cli/image/build_folder.h"
-#include "cli/image/build_tools.h"
 #include "cli/image/files_digest.h"
 #include "cli/image/root_commands.h"
 #include "cli/render/output.h"
@@ -96,7 +95,6 @@ class Builder {
       : build_(build), means_(means), programs_(means, build.is_verbose) {}
 
   absl::StatusOr<v1::ImageManifest> Run() {
-    RETURN_IF_ERROR(CheckBuildTools());
     ASSIGN_OR_RETURN(definition_, ReadDefinition(build_.site, build_.name));
     ASSIGN_OR_RETURN(bundle_, PackImage(build_.site, build_.name));
     RETURN_IF_ERROR(UploadBundle(means_.connection, bundle_));

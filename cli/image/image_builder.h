@@ -37,7 +37,7 @@ struct BuildMeans {
 };
 
 // Leaves the image's artifacts, each under its name, in the folder's Result(), and returns the
-// manifest. Ctrl-C stops it: Cancelled.
+// manifest. Ctrl-C stops it: Cancelled. REQUIRES: CheckBuildTools() was OK.
 absl::StatusOr<v1::ImageManifest> BuildImage(const ImageBuild& build, const BuildMeans& means);
 
 }  // namespace muster::cli

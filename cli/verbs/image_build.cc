@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/image/build_folder.h"
+#include "cli/image/build_tools.h"
 #include "cli/image/image_builder.h"
 #include "cli/image/image_transfer.h"
 #include "cli/image/transfer_progress.h"
@@ -27,6 +28,7 @@ struct BuildOptions {
 };
 
 absl::StatusOr<int> Build(Context& context, const BuildOptions& options) {
+  RETURN_IF_ERROR(CheckBuildTools());
   ASSIGN_OR_RETURN(const std::string path, BuildFolderPath(options.work));
   sys::RealProcessRunner processes;
   ASSIGN_OR_RETURN(const std::unique_ptr<BuildFolder> folder,
