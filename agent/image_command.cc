@@ -74,8 +74,8 @@ absl::Status CheckProxy(const std::string& proxy) {
 }
 
 // systemctl then changes files and asks no manager; what it would start, it ignores.
-// Of the builder's variables: the time of files that programs make, by which an initramfs is the
-// same from the same packages, and the hosts that are reached without the proxy.
+// The builder's variables that programs get, too: the time of files that they make, by which an
+// initramfs is the same from the same packages, and the hosts that are reached without the proxy.
 constexpr const char* kBuilderVariables[] = {"SOURCE_DATE_EPOCH", "no_proxy"};
 
 std::map<std::string, std::string> OfflineVariables() {

@@ -44,7 +44,6 @@ namespace fs = std::filesystem;
 // A kernel with its headers, or a role that builds a driver, takes its time on a small machine.
 constexpr absl::Duration kProgramTimeout = absl::Hours(2);
 constexpr char kAgent[] = "/usr/bin/muster-agent";
-constexpr size_t kShownLines = 15;
 
 // Runs programs that Ctrl-C stops together with whatever they have started.
 class Programs {

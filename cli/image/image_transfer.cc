@@ -127,7 +127,7 @@ absl::StatusOr<std::string> ReadArtifact(const Connection& connection,
                                          const v1::ImageArtifact& artifact, size_t max_bytes,
                                          const OnTransfer& on_transfer) {
   const absl::Status too_large = absl::ResourceExhaustedError(
-      absl::StrCat("it has more than ", max_bytes, " bytes, which is no list of files"));
+      absl::StrCat("it has more than ", max_bytes, " bytes, so it is not a list of files"));
   if (artifact.size_bytes() > max_bytes) return Annotate(too_large, artifact.name());
   std::string content;
   RETURN_IF_ERROR(Receive(connection, artifact, on_transfer, [&](const std::string& data) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -34,23 +33,22 @@ std::string LimitOf(const std::vector<std::string>& names) {
   return absl::StrCat(FoldHostlist(names), ",", kListingNodes);
 }
 
-// The run that does what `request` asks for, where one is in progress: an earlier call of the same
-// command began it and was cut off. nullopt: there is none.
-absl::StatusOr<std::optional<v1::Run>> FindSame(Connection& connection,
-                                                const v1::CreateRunRequest& request) {
+// The id of a run in progress over what `request` is about, as an earlier call of the same command
+// leaves one when it is cut off. "": there is none, or the controller does not tell.
+std::string RunOfBefore(Connection& connection, const v1::CreateRunRequest& request) {
   v1::RunService::Stub stub(connection.channel());
   v1::ListRunsResponse response;
-  RETURN_IF_ERROR(
-      Call(connection, stub, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest(), &response));
+  if (!Call(connection, stub, &v1::RunService::Stub::ListRuns, v1::ListRunsRequest(), &response)
+           .ok())
+    return "";
   for (const v1::Run& run : response.runs()) {
-    if (run.state() == v1::RUN_STATE_RUNNING && !run.check_only() &&
-        run.bundle_sha256() == request.bundle_sha256() && run.playbook() == request.playbook() &&
+    if (run.state() == v1::RUN_STATE_RUNNING && run.playbook() == request.playbook() &&
         run.limit() == request.limit() &&
         std::equal(run.tags().begin(), run.tags().end(), request.tags().begin(),
                    request.tags().end()))
-      return run;
+      return run.run_id();
   }
-  return std::nullopt;
+  return "";
 }
 
 }  // namespace
@@ -111,22 +109,22 @@ absl::StatusOr<int> RunPlaybook(Context& context, Connection& connection,
   request.set_bundle_sha256(bundle.sha256);
   request.set_playbook(bundle.playbook);
   const bool is_for_others = !of.tag.empty();
-  absl::StatusOr<v1::Run> started = StartRun(connection, request,
-                                             is_for_others ? IfBusy::kLeaveOut
-                                             : options.yes ? IfBusy::kRefuse
-                                                           : IfBusy::kAsk);
-  // A run does not tell with which variables it was started.
-  if (!started.ok() && options.extra_vars.empty()) {
-    ASSIGN_OR_RETURN(const std::optional<v1::Run> same, FindSame(connection, request));
-    if (same.has_value()) {
-      Words(context) << "run " << same->run_id() << " of before does it and is followed"
-                     << std::endl;
-      started = *same;
+  const IfBusy if_busy = is_for_others ? IfBusy::kLeaveOut
+                         : options.yes ? IfBusy::kRefuse
+                                       : IfBusy::kAsk;
+  WatchOptions watch;
+  watch.verbose = options.verbose;
+  absl::StatusOr<v1::Run> started = StartRun(connection, request, if_busy);
+  if (absl::IsFailedPrecondition(started.status())) {
+    // Its inventory and variables may be others', so it takes the place of none of ours.
+    if (const std::string before = RunOfBefore(connection, request); !before.empty()) {
+      Words(context) << "waiting for run " << before << ", which works on these nodes" << std::endl;
+      ASSIGN_OR_RETURN(const int code, WatchRunAndEndings(context, connection, before, watch));
+      if (code == kExitDetached) return code;
+      started = StartRun(connection, request, if_busy);
     }
   }
   RETURN_IF_ERROR(started.status());
-  WatchOptions watch;
-  watch.verbose = options.verbose;
   ASSIGN_OR_RETURN(const int code,
                    WatchRunAndEndings(context, connection, started->run_id(), watch));
   return ExitCodeWithLeftOut(code, *started);

@@ -59,7 +59,7 @@ absl::Status ImageStore::Load() {
   RETURN_IF_ERROR(LoadManifests());
   RETURN_IF_ERROR(LoadPins());
   for (const std::string& path : artifacts_->FindForeign(kMaxForeignNamed))
-    faults_.push_back(absl::StrCat(path, " is no artifact of an image; it is left alone"));
+    faults_.push_back(absl::StrCat(path, " is not an artifact of an image; it is left alone"));
   return absl::OkStatus();
 }
 
@@ -73,7 +73,7 @@ absl::Status ImageStore::LoadManifests() {
     const std::string path = ManifestPath(name);
     if (!IsSha256(name)) {
       if (foreign++ < kMaxForeignNamed)
-        faults_.push_back(absl::StrCat(path, " is no image's manifest; it is left alone"));
+        faults_.push_back(absl::StrCat(path, " is not an image's manifest; it is left alone"));
       continue;
     }
     const absl::Status loaded = LoadOne(name, path);
@@ -117,7 +117,7 @@ absl::Status ImageStore::LoadPins() {
     const std::string digest = text.ok() ? std::string(absl::StripSuffix(*text, "\n")) : "";
     if (!CheckImageName(name).empty() || !IsSha256(digest)) {
       if (foreign++ < kMaxForeignNamed)
-        faults_.push_back(absl::StrCat(PinPath(name), " is no image's pin; it is left alone"));
+        faults_.push_back(absl::StrCat(PinPath(name), " is not an image's pin; it is left alone"));
       continue;
     }
     // Also of a build that is not here: the name must not silently mean another one.
