@@ -12,6 +12,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "controller/feed/ready_callback.h"
 #include "controller/store/store.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -38,7 +39,7 @@ class NodeCommands::Execution final : public CommandWatch {
         time_limit(order.time_limit),
         actor(std::move(actor)),
         round(order.nodes, order.at_once, order.time_limit + kEndPatience),
-        on_ready_(std::move(on_ready)) {
+        ready_(std::move(on_ready)) {
     for (const CommandNode& node : order.nodes) names.push_back(node.name);
   }
 
@@ -71,19 +72,13 @@ class NodeCommands::Execution final : public CommandWatch {
     return is_broken;
   }
   void Cancel() override {
-    {
-      absl::MutexLock lock(&ready_mutex_);
-      on_ready_ = nullptr;
-    }
+    ready_.Drop();
     absl::MutexLock lock(&commands_.mutex_);
     is_left = true;
     commands_.worker_.Wake();
   }
 
-  void Notify() {
-    absl::MutexLock lock(&ready_mutex_);
-    if (on_ready_) on_ready_();
-  }
+  void Notify() { ready_.Call(); }
 
  private:
   NodeCommands& commands_;
@@ -102,9 +97,7 @@ class NodeCommands::Execution final : public CommandWatch {
  private:
   bool has_begun_ = false;  // the watcher has the first event
   bool has_ended_ = false;  // and the last
-  // Held while on_ready_ is called; never taken under the lock of NodeCommands.
-  absl::Mutex ready_mutex_;
-  std::function<void()> on_ready_ ABSL_GUARDED_BY(ready_mutex_);
+  ReadyCallback ready_;     // never called under the lock of NodeCommands
 };
 
 NodeCommands::NodeCommands(Store& store, AgentSessions& sessions, Clock& clock,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/feed/ready_callback.h"
 #include "muster/v1/rollout.pb.h"
 #include "muster/v1/run.pb.h"
 #include "muster/v1/validation.pb.h"
@@ -23,7 +24,7 @@ template <typename Event>
 class EventFeed<Event>::Watcher final : public EventWatch<Event> {
  public:
   Watcher(std::shared_ptr<EventFeed> feed, uint64_t after, std::function<void()> on_ready)
-      : feed_(std::move(feed)), after_(after), on_ready_(std::move(on_ready)) {}
+      : feed_(std::move(feed)), after_(after), ready_(std::move(on_ready)) {}
 
   std::shared_ptr<const Event> Next() override {
     absl::MutexLock lock(&feed_->mutex_);
@@ -52,23 +53,16 @@ class EventFeed<Event>::Watcher final : public EventWatch<Event> {
     absl::MutexLock lock(&feed_->mutex_);
     return feed_->is_broken_ || (!feed_->retention_.is_for_later && after_ < feed_->dropped_up_to_);
   }
-  void Cancel() override {
-    absl::MutexLock lock(&callback_mutex_);
-    on_ready_ = nullptr;
-  }
+  void Cancel() override { ready_.Drop(); }
 
-  void Call() {
-    absl::MutexLock lock(&callback_mutex_);
-    if (on_ready_) on_ready_();
-  }
+  void Call() { ready_.Call(); }
 
  private:
   friend class EventFeed;
   const std::shared_ptr<EventFeed> feed_;
   uint64_t after_ ABSL_GUARDED_BY(feed_->mutex_);
   std::deque<std::shared_ptr<const Event>> passing_ ABSL_GUARDED_BY(feed_->mutex_);
-  absl::Mutex callback_mutex_;
-  std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
+  ReadyCallback ready_;
 };
 
 template <typename Event>

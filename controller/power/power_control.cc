@@ -14,6 +14,7 @@
 #include "common/base/text/hostlist.h"
 #include "common/base/text/plain_text.h"
 #include "controller/claim/node_claims.h"
+#include "controller/feed/ready_callback.h"
 #include "controller/playbook/compiler.h"
 #include "controller/power/power_guard.h"
 #include "controller/store/store.h"
@@ -66,7 +67,7 @@ class PowerControl::Execution final : public PowerWatch {
         id(std::move(id)),
         action(std::move(action)),
         actor(std::move(actor)),
-        on_ready_(std::move(on_ready)) {
+        ready_(std::move(on_ready)) {
     v1::PowerBegun& begun = *events.emplace_back().mutable_begun();
     begun.set_action_id(this->id);
     for (const PowerTarget& target : this->action.targets) {
@@ -93,19 +94,13 @@ class PowerControl::Execution final : public PowerWatch {
     return is_broken;
   }
   void Cancel() override {
-    {
-      absl::MutexLock lock(&ready_mutex_);
-      on_ready_ = nullptr;
-    }
+    ready_.Drop();
     absl::MutexLock lock(&control_.mutex_);
     is_left = true;
     control_.WakeAll();
   }
 
-  void Notify() {
-    absl::MutexLock lock(&ready_mutex_);
-    if (on_ready_) on_ready_();
-  }
+  void Notify() { ready_.Call(); }
 
   void Tell(size_t target, v1::PowerStep step, PowerState state, absl::string_view message) {
     if (is_left || is_broken) return;
@@ -160,9 +155,7 @@ class PowerControl::Execution final : public PowerWatch {
   bool is_broken = false;
 
  private:
-  // Held while on_ready_ is called; never taken under the lock of PowerControl.
-  absl::Mutex ready_mutex_;
-  std::function<void()> on_ready_ ABSL_GUARDED_BY(ready_mutex_);
+  ReadyCallback ready_;  // never called under the lock of PowerControl
 };
 
 PowerControl::PowerControl(PowerCollaborators with) : with_(std::move(with)) {

@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "controller/feed/ready_callback.h"
 #include "controller/store/store.h"
 
 namespace muster::controller::timeline {
@@ -20,7 +21,7 @@ bool IsAt(const v1::TimelinePosition& a, const v1::TimelinePosition& b) {
 class TimelineWatches::Watcher final : public TimelineWatch {
  public:
   Watcher(Query query, v1::TimelinePosition position, std::function<void()> on_ready)
-      : query(std::move(query)), position(std::move(position)), on_ready_(std::move(on_ready)) {}
+      : query(std::move(query)), position(std::move(position)), ready_(std::move(on_ready)) {}
 
   std::shared_ptr<const v1::TimelineEvent> Next() override {
     absl::MutexLock lock(&mutex_);
@@ -34,10 +35,7 @@ class TimelineWatches::Watcher final : public TimelineWatch {
     absl::MutexLock lock(&mutex_);
     return is_broken_;
   }
-  void Cancel() override {
-    absl::MutexLock lock(&callback_mutex_);
-    on_ready_ = nullptr;
-  }
+  void Cancel() override { ready_.Drop(); }
 
   size_t room() {
     absl::MutexLock lock(&mutex_);
@@ -50,30 +48,24 @@ class TimelineWatches::Watcher final : public TimelineWatch {
       for (v1::TimelineEvent& event : events)
         waiting_.push_back(std::make_shared<const v1::TimelineEvent>(std::move(event)));
     }
-    Call();
+    ready_.Call();
   }
   void Break() {
     {
       absl::MutexLock lock(&mutex_);
       is_broken_ = true;
     }
-    Call();
+    ready_.Call();
   }
 
   const Query query;
   v1::TimelinePosition position;  // the worker's alone
 
  private:
-  void Call() {
-    absl::MutexLock lock(&callback_mutex_);
-    if (on_ready_) on_ready_();
-  }
-
   absl::Mutex mutex_;
   std::deque<std::shared_ptr<const v1::TimelineEvent>> waiting_ ABSL_GUARDED_BY(mutex_);
   bool is_broken_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Mutex callback_mutex_;
-  std::function<void()> on_ready_ ABSL_GUARDED_BY(callback_mutex_);
+  ReadyCallback ready_;
 };
 
 TimelineWatches::TimelineWatches(Store& store, Clock& clock)
