@@ -327,7 +327,7 @@ def print_table(table):
 
 # Checks with real libraries and no GPU.
 
-GPU_CHECKS = ["gpu-inventory", "gpu-gemm", "gpu-memory", "gpu-copy", "gpu-collective"]
+GPU_CHECKS = ["gpu-inventory", "gpu-gemm", "gpu-memory", "gpu-copy", "gpu-collective", "gpu-dcgm"]
 NO_DRIVER_IN_KERNEL = "nvmlInit_v2: Driver Not Loaded (9)"
 
 

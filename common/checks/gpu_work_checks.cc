@@ -185,6 +185,23 @@ constexpr MetricSpec kGpuCollectiveMetrics[] = {
     MUSTER_TELEMETRY_METRICS,
 };
 
+constexpr ParameterSpec kDcgmParameters[] = {
+    kGpus,
+    {.name = "level",
+     .type = ParameterType::kNumber,
+     .default_text = "2",
+     .help = "1: quick, 2: some minutes, 3: a quarter of an hour, 4: longer",
+     .min = 1,
+     .max = 4},
+};
+
+constexpr MetricSpec kDcgmMetrics[] = {
+    {"tests_passed", "1", "", Better::kNeither, "tests of DCGM that passed, by GPU"},
+    {"tests_failed", "1", "", Better::kLower, "that failed"},
+    {"tests_warned", "1", "", Better::kLower, "that passed with a warning"},
+    {"tests_skipped", "1", "", Better::kNeither, "that DCGM did not run"},
+};
+
 constexpr CheckSpec kGpuWorkChecks[] = {
     {.name = "gpu-gemm",
      .scope = Scope::kNode,
@@ -210,6 +227,12 @@ constexpr CheckSpec kGpuWorkChecks[] = {
      .parameters = kGpuCollectiveParameters,
      .metrics = kGpuCollectiveMetrics,
      .help = "adds up data of all GPUs of a node by NCCL"},
+    {.name = "gpu-dcgm",
+     .scope = Scope::kNode,
+     .load = Load::kGpu,
+     .parameters = kDcgmParameters,
+     .metrics = kDcgmMetrics,
+     .help = "runs the vendor's diagnostics, where DCGM is installed"},
 };
 
 }  // namespace

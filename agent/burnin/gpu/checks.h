@@ -10,5 +10,6 @@ CheckResult RunGpuGemm(CheckContext& context);
 CheckResult RunGpuMemory(CheckContext& context);
 CheckResult RunGpuCopy(CheckContext& context);
 CheckResult RunGpuCollective(CheckContext& context);
+CheckResult RunGpuDcgm(CheckContext& context);
 
 }  // namespace muster::burnin

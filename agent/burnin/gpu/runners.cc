@@ -8,7 +8,7 @@ namespace {
 constexpr CheckRunner kGpuRunners[] = {
     {"gpu-inventory", RunGpuInventory},   {"gpu-gemm", RunGpuGemm},
     {"gpu-memory", RunGpuMemory},         {"gpu-copy", RunGpuCopy},
-    {"gpu-collective", RunGpuCollective},
+    {"gpu-collective", RunGpuCollective}, {"gpu-dcgm", RunGpuDcgm},
 };
 
 }  // namespace
