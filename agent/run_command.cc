@@ -22,6 +22,8 @@
 #include "agent/health/local_report.h"
 #include "agent/log.h"
 #include "agent/memory.h"
+#include "agent/reading/node_reader.h"
+#include "agent/reading/reading_watch.h"
 #include "agent/resources/types.h"
 #include "agent/service_notify.h"
 #include "agent/session/blob_fetcher.h"
@@ -218,15 +220,19 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
                                   .note = [](absl::string_view note) { LogInfo(note); },
                                   .since_boot = &health::TimeSinceBoot},
                                  trends, gpu_names, files, clock);
+  auto& reader = *new NodeReader({}, processes, clock);
+  auto& readings =
+      *new ReadingWatch([&reader] { return reader.Read(); }, [&mailbox] { mailbox.Wake(); }, clock);
   auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
                                engine, journal, mailbox, reboots, checks, slurm, commands,
-                               health_monitor, facts, channel, clock);
+                               health_monitor, readings, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));
   transfers.Start([&context](const v1::Step& step) { return HasWork(step, context); });
   engine.Start();
   health_monitor.Start();
+  readings.Start();
   std::thread conversation([&session] { session.Run(); });
   ServiceNotify notify;
   notify.Ready();

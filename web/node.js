@@ -2,6 +2,7 @@
 import {drainButton, endSilenceButton, resumeButton, silenceButton} from './actions.js';
 import {ApiError, get} from './api.js';
 import {card, empty, facts, h, link, linked, put, table, when} from './dom.js';
+import {readingsOf} from './readings.js';
 import {eventsOfNode} from './timeline.js';
 import {badge, statusBadge, statusOf, wordBadge} from './words.js';
 
@@ -113,6 +114,7 @@ async function factsOf(node) {
 export function nodeView(name) {
   const element = h('div');
   const events = eventsOfNode(name);
+  const readings = readingsOf(name);
   const ask = () => view.ask?.();
   async function refresh() {
     const [{node}, {validations}, health] = await Promise.all([get('node', {name}), get('validations', {node: name}), healthOf(name)]);
@@ -123,12 +125,13 @@ export function nodeView(name) {
         node.role === 'compute' ? h('span.row.end', null, drainButton(name, ask), resumeButton(name, ask)) : null),
       troubles(node),
       health ? conditionCard(name, health, ask) : null,
+      readings.element,
       h('div.halves', null,
         h('div', null, lifeCard(node), validationCard(name, validations)),
         of === null ? card('Machine', empty('It has not reported yet what it is.')) : h('div', null, machineCard(of), gpuCard(of), networkCard(of), diskCard(of))),
       events.element);
     await events.refresh();
   }
-  const view = {title: name, section: 'overview', element, refresh, on: ['overview', 'status']};
+  const view = {title: name, section: 'overview', element, refresh, on: ['overview', 'status'], close: () => readings.close()};
   return view;
 }

@@ -1,6 +1,7 @@
 // Validations: the list, and one with the verdicts of its nodes.
-import {get} from './api.js';
+import {ApiError, get} from './api.js';
 import {card, empty, facts, h, lasted, link, nodeLink, put, table, when} from './dom.js';
+import {heatMap} from './heat_map.js';
 import {bar, wordBadge} from './words.js';
 
 const OUTCOMES = ['pass', 'unspecified', 'unknown', 'fail', 'skipped'];
@@ -46,8 +47,32 @@ function blameCard(blames) {
     blame.evidence.map((line) => h('div.quiet.wrap', null, line))))));
 }
 
+// Read when somebody wants it: of a large validation it is a great deal.
+function pairsCard(id) {
+  const maps = [];
+  const place = h('div');
+  const close = () => { for (const map of maps.splice(0)) map.close(); };
+  const show = async () => {
+    put(place, h('p.quiet', null, 'Reading…'));
+    let said = null;
+    try {
+      const answer = await get('validation/pairs', {id});
+      close();
+      maps.push(...answer.maps.map(heatMap));
+      if (!maps.length) said = 'Nothing was measured between these nodes.';
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      said = error.message;
+    }
+    put(place, said ? h('p.quiet', {role: 'status'}, said) : maps.map((map) => map.element));
+  };
+  put(place, h('button', {type: 'button', onclick: show}, 'Show what was measured between nodes'));
+  return {element: card('Pairs', place), close};
+}
+
 export function validationView(id) {
   const element = h('div');
+  const pairs = pairsCard(id);
   const doing = new Map();
   let showsAll = false, validation = null;
   function show() {
@@ -61,6 +86,7 @@ export function validationView(id) {
         ['Network', validation.rings.length ? h('span', null, validation.rings.map((ring) => h('div', null, ring.message))) : null],
       ])),
       blameCard(validation.blames),
+      validation.nodes.length > 1 ? pairs.element : null,
       card('Nodes', table([{title: 'Node'}, {title: 'Outcome'}, {title: 'Checks passed', number: true}, {title: 'Slurm'}, {title: 'Note'}],
         rows.map((node) => [nodeLink(node.node), node.is_witness ? h('span.quiet', null, 'witness') : wordBadge(node.outcome === 'unspecified' ? 'running' : node.outcome),
           `${node.checks.filter((check) => check.outcome === 'pass').length} of ${node.checks.length}`, node.service,
@@ -72,7 +98,7 @@ export function validationView(id) {
     show();
     return validation.state === 'running';
   }
-  return {title: id, section: 'validations', element, refresh, on: ['status'],
+  return {title: id, section: 'validations', element, refresh, on: ['status'], close: pairs.close,
     live: {
       path: `/validation?id=${encodeURIComponent(id)}`,
       change(events) {

@@ -125,6 +125,8 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
       ->check(CLI::Range(0, 1024));
   metrics->add_option("--out", line.metrics_file, "file to replace, instead of printing")
       ->type_name("FILE");
+  metrics->add_flag("--node-power", line.metrics_of_power,
+                    "also what the machine draws, where it has a power meter or a BMC");
   CLI::App* kernel_errors = app.add_subcommand(
       "kernel-errors",
       "print those lines of a kernel's log that report broken hardware; the log is read from "

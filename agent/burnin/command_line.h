@@ -15,6 +15,7 @@ struct CommandLine {
   const checks::CheckSpec* check = nullptr;  // nullptr: `list`, `metrics` or `kernel-errors`
   bool metrics = false;
   std::string metrics_file;               // "": standard output
+  bool metrics_of_power = false;          // the machine's, too
   std::optional<unsigned> expected_gpus;  // of metrics
   bool kernel_errors = false;
   double since_seconds = 0;  // of kernel-errors, since boot

@@ -12,12 +12,14 @@
 #include "agent/burnin/gpu/metrics/metrics_text.h"
 #include "agent/burnin/input.h"
 #include "agent/burnin/json_lines.h"
+#include "agent/burnin/power/power_meter.h"
 #include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/table_output.h"
 #include "agent/burnin/worker.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
+#include "common/sys/process/process_control.h"
 
 namespace muster::burnin {
 namespace {
@@ -37,7 +39,14 @@ void StopAtSignals() {
 }
 
 int PrintMetrics(const CommandLine& line) {
-  const std::string text = MetricsText(SampleGpus(), line.expected_gpus);
+  std::string text = MetricsText(SampleGpus(), line.expected_gpus);
+  if (line.metrics_of_power) {
+    sys::RealFileSystem files;
+    sys::RealProcessRunner processes;
+    sys::ProcessControl control;
+    if (const std::optional<double> watts = PowerMeter(files, processes).Watts(control))
+      text += PowerText(*watts);
+  }
   if (line.metrics_file.empty()) {
     std::fputs(text.c_str(), stdout);
     return 0;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/command/command_supervisor.h"
 #include "agent/health/health_monitor.h"
+#include "agent/reading/reading_watch.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
 #include "agent/slurm/slurm_requests.h"
@@ -43,8 +44,8 @@ constexpr size_t kMaxTogetherBytes = 256 << 10;
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
                  Journal& journal, Mailbox& mailbox, PermitRequests& reboots,
                  CheckSupervisor& checks, SlurmRequests& slurm, CommandSupervisor& commands,
-                 health::HealthMonitor& health, FactsSource& facts, CurrentChannel& channel,
-                 Clock& clock)
+                 health::HealthMonitor& health, ReadingWatch& readings, FactsSource& facts,
+                 CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
@@ -56,6 +57,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       slurm_(slurm),
       commands_(commands),
       health_(health),
+      readings_(readings),
       facts_(facts),
       channel_(channel),
       clock_(clock),
@@ -175,6 +177,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   }
   ending.status = stream.Finish();
   commands_.OnDisconnected();
+  readings_.OnDisconnected();
   if (!local_end.ok()) ending.status = local_end;
   if (ending.status.ok()) ending.status = absl::UnavailableError("the controller ended the stream");
   return ending;
@@ -202,6 +205,9 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
   for (v1::AgentMessage& message : slurm_.TakeDue()) stream.Send(std::move(message));
   for (v1::AgentMessage& message : commands_.TakeDue()) stream.Send(std::move(message));
   for (v1::AgentMessage& message : health_.TakeDue()) stream.Send(std::move(message));
+  for (v1::AgentMessage& message : readings_.TakeDue()) {
+    if (stream.queued() < kQueueForProgress) stream.Send(std::move(message));
+  }
   if (mail.progress.has_value() && stream.queued() < kQueueForProgress) {
     v1::AgentMessage message;
     *message.mutable_progress() = *std::move(mail.progress);
@@ -320,6 +326,9 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     case v1::ControllerMessage::kAskHealth:
       health_.ReportAgain();
+      break;
+    case v1::ControllerMessage::kWatchReadings:
+      readings_.OnRequest(message.watch_readings());
       break;
     case v1::ControllerMessage::MESSAGE_NOT_SET:
       mailbox_.OnNote(

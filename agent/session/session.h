@@ -36,6 +36,7 @@ class CheckSupervisor;
 class CommandSupervisor;
 class ControllerStream;
 class PermitRequests;
+class ReadingWatch;
 class SlurmRequests;
 
 // Keeps one stream to the controller open, whatever happens to the network: plans go to the engine,
@@ -58,8 +59,8 @@ class Session {
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
           Mailbox& mailbox, PermitRequests& reboots, CheckSupervisor& checks, SlurmRequests& slurm,
-          CommandSupervisor& commands, health::HealthMonitor& health, FactsSource& facts,
-          CurrentChannel& channel, Clock& clock);
+          CommandSupervisor& commands, health::HealthMonitor& health, ReadingWatch& readings,
+          FactsSource& facts, CurrentChannel& channel, Clock& clock);
   // The destructor waits for the facts that are being gathered.
 
   // Returns when the mailbox was told to stop.
@@ -103,6 +104,7 @@ class Session {
   SlurmRequests& slurm_;
   CommandSupervisor& commands_;
   health::HealthMonitor& health_;
+  ReadingWatch& readings_;
   FactsSource& facts_;
   CurrentChannel& channel_;
   Clock& clock_;

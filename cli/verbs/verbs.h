@@ -40,6 +40,7 @@ void AddSilence(CLI::App& app, Context& context);
 void AddSnapshot(CLI::App& app, Context& context);
 void AddStatus(CLI::App& app, Context& context);
 void AddToken(CLI::App& app, Context& context);
+void AddTop(CLI::App& app, Context& context);
 void AddUpdate(CLI::App& app, Context& context);
 void AddUser(CLI::App& app, Context& context);
 void AddValidate(CLI::App& app, Context& context);

@@ -122,6 +122,13 @@ constexpr FieldRule kNodeRules[] = {
     Text("Condition.object", Letters::kLine, kObjectBytes),
     Text("Condition.evidence", Letters::kLine, kEvidenceBytes),
 
+    Number("NodeReadings.cpu_busy_ratio", 0, 1),
+    List(64, Any("NodeReadings.gpus")),
+    List(64, Any("NodeReadings.links")),
+    Text("NodeReadings.gpu_trouble", Letters::kLine, kEvidenceBytes),
+    Number("GpuReading.busy_ratio", 0, 1),
+    Text("LinkReading.name", Letters::kLine, kObjectBytes),
+
     Text("CommandResult.command_id", Letters::kId, kIdBytes),
     Number("CommandEnd.exit_status", 0, 255),
     Number("CommandEnd.signal", 0, 64),

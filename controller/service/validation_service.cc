@@ -86,7 +86,8 @@ grpc::Status ValidationService::ListCheckResults(grpc::ServerContext* context,
   const absl::StatusOr<Caller> caller = CallerOf(*context);
   if (!caller.ok()) return ToGrpc(caller.status());
   const OpenCalls::Entry open_call = calls_.Add(caller->identity, context);
-  return ToGrpc(ListResults(*request, *writer));
+  return ToGrpc(EachResult(
+      *request, [&](const v1::NodeCheckResult& result) { return writer->Write(result); }));
 }
 
 grpc::ServerWriteReactor<v1::ValidationEvent>* ValidationService::WatchValidation(
@@ -144,8 +145,9 @@ absl::Status ValidationService::Cancel(const grpc::ServerContext& context,
                                           : validations_.Cancel(id, actor);
 }
 
-absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& request,
-                                            grpc::ServerWriter<v1::NodeCheckResult>& writer) {
+absl::Status ValidationService::EachResult(
+    const v1::ListCheckResultsRequest& request,
+    absl::FunctionRef<bool(const v1::NodeCheckResult&)> take) {
   RETURN_IF_ERROR(ValidateId(request.validation_id()));
   std::vector<ValidationCheckRecord> checks;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
@@ -178,7 +180,7 @@ absl::Status ValidationService::ListResults(const v1::ListCheckResultsRequest& r
     }
     result.set_stage(check.stage_name);
     if (!request.with_samples()) result.mutable_result()->clear_samples();
-    if (!writer.Write(result)) return absl::CancelledError("the reader left");
+    if (!take(result)) return absl::CancelledError("the reader left");
   }
   return absl::OkStatus();
 }

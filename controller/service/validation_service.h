@@ -1,6 +1,7 @@
 // Validations, for people.
 #pragma once
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "muster/v1/validation.grpc.pb.h"
 
@@ -48,6 +49,10 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
                                 const v1::ListCheckResultsRequest* request,
                                 grpc::ServerWriter<v1::NodeCheckResult>* writer) override;
 
+  // Calls `take` with each result of the request, node by node, until it returns false: Cancelled.
+  absl::Status EachResult(const v1::ListCheckResultsRequest& request,
+                          absl::FunctionRef<bool(const v1::NodeCheckResult&)> take);
+
  private:
   absl::Status Create(const grpc::ServerContext& context,
                       const v1::CreateValidationRequest& request,
@@ -56,8 +61,6 @@ class ValidationService final : public v1::ValidationService::WithCallbackMethod
                     v1::ListValidationsResponse& response);
   absl::Status Cancel(const grpc::ServerContext& context,
                       const v1::CancelValidationRequest& request);
-  absl::Status ListResults(const v1::ListCheckResultsRequest& request,
-                           grpc::ServerWriter<v1::NodeCheckResult>& writer);
 
   validation::ValidationManager& validations_;
   validation::FollowUps& run_validations_;

@@ -16,6 +16,7 @@ class ControllerMessage;
 class FactsReport;
 class HealthReport;
 class Hello;
+class NodeReadings;
 class PlanReceipt;
 class RebootRequest;
 class Report;
@@ -50,6 +51,8 @@ class AgentSessionListener {
   virtual void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) {}
   // The node's conditions, all of them; they follow the rules of common/wire.
   virtual void OnHealth(absl::string_view node_uuid, const v1::HealthReport& report) {}
+  // What the node measures, for those who watch; follows the rules of common/wire.
+  virtual void OnReadings(absl::string_view node_uuid, const v1::NodeReadings& readings) {}
   // The node broke the protocol or sent more than its share, and is cut off.
   virtual void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {}
 };

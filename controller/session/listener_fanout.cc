@@ -57,6 +57,10 @@ void ListenerFanout::OnHealth(absl::string_view node_uuid, const v1::HealthRepor
   for (AgentSessionListener* listener : listeners_) listener->OnHealth(node_uuid, report);
 }
 
+void ListenerFanout::OnReadings(absl::string_view node_uuid, const v1::NodeReadings& readings) {
+  for (AgentSessionListener* listener : listeners_) listener->OnReadings(node_uuid, readings);
+}
+
 void ListenerFanout::OnMisbehaved(absl::string_view node_uuid, absl::string_view why) {
   for (AgentSessionListener* listener : listeners_) listener->OnMisbehaved(node_uuid, why);
 }

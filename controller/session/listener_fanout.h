@@ -28,6 +28,7 @@ class ListenerFanout final : public AgentSessionListener {
   void OnSlurmAnswer(absl::string_view node_uuid, const v1::SlurmAnswer& answer) override;
   void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) override;
   void OnHealth(absl::string_view node_uuid, const v1::HealthReport& report) override;
+  void OnReadings(absl::string_view node_uuid, const v1::NodeReadings& readings) override;
   void OnMisbehaved(absl::string_view node_uuid, absl::string_view why) override;
 
  private:

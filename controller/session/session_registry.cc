@@ -280,6 +280,8 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
       return listener_.OnCommandResult(uuid, message.command_result());
     case v1::AgentMessage::kHealth:
       return listener_.OnHealth(uuid, message.health());
+    case v1::AgentMessage::kReadings:
+      return listener_.OnReadings(uuid, message.readings());
     case v1::AgentMessage::kHello:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::MESSAGE_NOT_SET:  // a newer agent's message, which we do not know

@@ -28,6 +28,7 @@ class EventService;
 class HealthService;
 class Inventory;
 class NodeService;
+class ReadingService;
 class RolloutService;
 class RunManager;
 class RunService;
@@ -51,6 +52,7 @@ struct WebCollaborators {
   ValidationService& validations;
   EventService& events;
   HealthService& health;
+  ReadingService& readings;
   TimelineService& timeline;
   RunManager& run_feeds;
   rollout::RolloutManager& rollout_feeds;

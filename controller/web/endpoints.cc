@@ -8,12 +8,14 @@
 #include "controller/service/event_service.h"
 #include "controller/service/health_service.h"
 #include "controller/service/node_service.h"
+#include "controller/service/reading_service.h"
 #include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/timeline_service.h"
 #include "controller/service/validation_service.h"
 #include "controller/web/collaborators.h"
 #include "controller/web/json_text.h"
+#include "controller/web/pair_maps.h"
 
 namespace muster::controller {
 namespace {
@@ -92,6 +94,10 @@ JsonText GetValidation(const WebCollaborators& with, const HttpRequest& request)
   return Answer(with.validations, &ValidationService::GetValidation, call);
 }
 
+JsonText GetPairs(const WebCollaborators& with, const HttpRequest& request) {
+  return PairMaps(with.validations, request.Query("id"));
+}
+
 // A place in a list, which a page of it has named.
 absl::StatusOr<uint64_t> NumberOf(const HttpRequest& request, const char* name) {
   const absl::string_view word = request.Query(name);
@@ -105,6 +111,14 @@ JsonText ListHealth(const WebCollaborators& with, const HttpRequest& request) {
   v1::ListHealthRequest call;
   call.set_nodes(std::string(request.Query("nodes")));
   return Answer(with.health, &HealthService::ListHealth, call);
+}
+
+// Of one node: what somebody's page looks at.
+JsonText GetReadings(const WebCollaborators& with, const HttpRequest& request) {
+  v1::GetReadingsRequest call;
+  call.set_nodes(std::string(request.Query("name")));
+  call.set_history(true);
+  return Answer(with.readings, &ReadingService::GetReadings, call);
 }
 
 JsonText ListTimeline(const WebCollaborators& with, const HttpRequest& request) {
@@ -135,6 +149,7 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/health", "/muster.v1.HealthService/ListHealth", ListHealth},
     {"/api/node", "/muster.v1.NodeService/GetNode", GetNode},
     {"/api/node/facts", "/muster.v1.NodeService/GetNodeFacts", GetFacts},
+    {"/api/readings", "/muster.v1.ReadingService/GetReadings", GetReadings},
     {"/api/rollout", "/muster.v1.RolloutService/GetRollout", GetRollout},
     {"/api/rollouts", "/muster.v1.RolloutService/ListRollouts", ListRollouts},
     {"/api/run", "/muster.v1.RunService/GetRun", GetRun},
@@ -142,6 +157,7 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/runs", "/muster.v1.RunService/ListRuns", ListRuns},
     {"/api/timeline", "/muster.v1.TimelineService/ListTimeline", ListTimeline},
     {"/api/validation", "/muster.v1.ValidationService/GetValidation", GetValidation},
+    {"/api/validation/pairs", "/muster.v1.ValidationService/ListCheckResults", GetPairs},
     {"/api/validations", "/muster.v1.ValidationService/ListValidations", ListValidations},
 };
 

@@ -130,6 +130,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       power(work.power, core.inventory, *core.resources.store, core.registry, core.open_calls),
+      readings(work.readings, core.inventory, *core.resources.store),
       notifications(work.notifications),
       snapshot_changes(
           *core.resources.snapshots, *core.resources.store, downloads, processes,
@@ -179,10 +180,11 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   counters.push_back(std::make_unique<CallCounterFactory>(core.shares, durations, core.clock));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &agents,        &tokens,    &nodes,    &artifacts,    &events, &secrets,
-           &inventories,   &runs,      &rollouts, &explanations, &users,  &authority,
-           &validations,   &hardware,  &stacks,   &health,       &drift,  &commands,
-           &notifications, &snapshots, &timeline, &web_logins,   &power,  &images}) {
+           &agents,   &tokens,      &nodes,       &artifacts,     &events,
+           &secrets,  &inventories, &runs,        &rollouts,      &explanations,
+           &users,    &authority,   &validations, &hardware,      &stacks,
+           &health,   &drift,       &commands,    &notifications, &snapshots,
+           &timeline, &web_logins,  &power,       &images,        &readings}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));

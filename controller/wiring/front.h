@@ -27,6 +27,7 @@
 #include "controller/service/node_service.h"
 #include "controller/service/notification_service.h"
 #include "controller/service/power_service.h"
+#include "controller/service/reading_service.h"
 #include "controller/service/rollout_service.h"
 #include "controller/service/run_service.h"
 #include "controller/service/secret_service.h"
@@ -96,6 +97,7 @@ struct Front {
   DriftService drift;
   CommandService commands;
   PowerService power;
+  ReadingService readings;
   NotificationService notifications;
   snapshot::Snapshots snapshot_changes;
   SnapshotService snapshots;

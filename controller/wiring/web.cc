@@ -74,6 +74,7 @@ absl::StatusOr<std::unique_ptr<WebFront>> StartWebFront(const Config& config, Co
       .validations = front.validations,
       .events = front.events,
       .health = front.health,
+      .readings = front.readings,
       .timeline = front.timeline,
       .run_feeds = work.runs,
       .rollout_feeds = work.rollouts,

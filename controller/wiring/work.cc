@@ -58,6 +58,7 @@ Work::Work(const Config& config, Core& core)
       health(ForHealth()),
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
+      readings(core.registry, core.clock),
       power(ForPower()),
       rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
       timelines(*core.resources.store, core.clock),
@@ -70,6 +71,7 @@ Work::Work(const Config& config, Core& core)
   core.listeners.Attach(validations);
   core.listeners.Attach(commands);
   core.listeners.Attach(health);
+  core.listeners.Attach(readings);
 }
 
 absl::Status Work::Start() {

@@ -17,6 +17,7 @@
 #include "controller/notify/notifications.h"
 #include "controller/power/power_control.h"
 #include "controller/power/reboot_rescue.h"
+#include "controller/reading/watched_nodes.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/update_policies.h"
 #include "controller/run/plan/playbook_compiler.h"
@@ -84,6 +85,7 @@ struct Work {
   health::HealthMonitor health;
   SecretRotations rotations;
   NodeCommands commands;
+  WatchedNodes readings;
   power::PowerControl power;
   power::RebootRescue rescue;
   timeline::TimelineWatches timelines;

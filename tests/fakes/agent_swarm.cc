@@ -68,6 +68,7 @@ class SwarmAgent {
   void WakeForBeat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendFacts(Stream& stream, const std::string& request_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendReadings(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendReports(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   AgentSwarm& swarm_;
@@ -96,6 +97,7 @@ class SwarmAgent {
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
   std::deque<absl::Time> beats_ ABSL_GUARDED_BY(mutex_);
   absl::Time beat_due_ ABSL_GUARDED_BY(mutex_);
+  absl::Time readings_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 // One connection. Deletes itself when gRPC has released it.
@@ -191,6 +193,7 @@ void SwarmAgent::OnTimer(uint64_t connection) {
       beats_.push_back(absl::Now());
       if (beats_.size() > AgentSwarm::kKeptBeats) beats_.pop_front();
       stream_->Send(std::move(message));
+      if (absl::Now() < readings_until_) SendReadings(*stream_);
       WakeForBeat();
       return;
     }
@@ -257,9 +260,36 @@ void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message)
       }
       return SendReports(stream);
     }
+    case v1::ControllerMessage::kWatchReadings:
+      readings_until_ = absl::Now() + ToDuration(message.watch_readings().lease());
+      return SendReadings(stream);
     default:
       return;
   }
+}
+
+// A node with eight GPUs, the first of them busy.
+void SwarmAgent::SendReadings(Stream& stream) {
+  v1::AgentMessage message;
+  v1::NodeReadings& readings = *message.mutable_readings();
+  readings.set_cpu_busy_ratio(absl::Uniform(random_, 0.2F, 0.3F));
+  readings.set_memory_used_bytes(uint64_t{200} << 30);
+  readings.set_memory_total_bytes(uint64_t{1} << 40);
+  for (uint32_t i = 0; i < 8; ++i) {
+    v1::GpuReading& gpu = *readings.add_gpus();
+    gpu.set_index(i);
+    gpu.set_busy_ratio(i == 0 ? absl::Uniform(random_, 0.8F, 1.0F) : 0);
+    gpu.set_temperature_celsius(i == 0 ? 71 : 34);
+    gpu.set_power_watts(i == 0 ? absl::Uniform(random_, 560.0F, 690.0F) : 70);
+    gpu.set_power_limit_watts(700);
+    gpu.set_memory_used_bytes(i == 0 ? uint64_t{60} << 30 : 0);
+    gpu.set_memory_total_bytes(uint64_t{80} << 30);
+  }
+  v1::LinkReading& link = *readings.add_links();
+  link.set_name("eth0");
+  link.set_received_bytes_per_s(absl::Uniform(random_, 1e9, 2e9));
+  link.set_bytes_per_s(12.5e9);
+  stream.Send(std::move(message));
 }
 
 void SwarmAgent::AcceptPlan(Stream& stream, const v1::Plan& plan) {

@@ -58,6 +58,17 @@ use_policy 20
 join 'login1,c[001-002]'
 apply playbooks/site.yaml >"$work/apply.log"
 expect_applied 0 "rollout"
+
+# Nodes measure when somebody looks.
+muster -o json top 'c[001-002]' | read_json '
+for node in value["nodes"]:
+  readings = node["readings"]
+  assert [gpu["index"] for gpu in readings["gpus"]] == [0, 1, 2], readings
+  assert all(gpu["temperature_celsius"] > 0 and gpu["power_watts"] > 0 for gpu in readings["gpus"])
+  assert 0 <= readings["cpu_busy_ratio"] <= 1 and readings["memory_used_bytes"] > 0
+  assert any(link["received_bytes_per_s"] > 0 for link in readings["links"]), readings["links"]
+' || fail "top tells not what the nodes measure"
+says -E 'c001 .*▁▁▁' muster top || fail "top shows no GPUs"
 validate_nodes gate tests/testdata/lab/gate 'c[001-002]'
 expect_equal 0 "$RC" "exit code of a pass"
 wait_for 20 "both idle" nodes_idle c001 c002

@@ -125,6 +125,13 @@ def test_node(cluster):
         browser.await_text("compute")
         check(browser.run("return document.querySelectorAll('main b b, main img').length") == 0,
               "a text became markup")
+        name = next(node["name"] for node in held if node["connected"] and node["role"] == "compute")
+        browser.run("location.hash = '#/node/' + arguments[0]", name)
+        browser.await_text("12.5 GB/s")
+        check(browser.run("return document.querySelectorAll('table[aria-label=\"GPUs now\"] tbody tr').length") == 8,
+              "the GPUs' readings are not on the page")
+        check(browser.run("return document.querySelectorAll('svg.spark[aria-label]').length") > 20,
+              "readings have no lines")
         browser.run("location.hash = '#/node/nobody'")
         browser.await_text("no node 'nobody'")
         browser.errors()  # the 404

@@ -155,6 +155,7 @@ GpuReadings ParseGpuReadings(absl::string_view text) {
     const std::optional<Line> line = ParseLine(row);
     if (!line.has_value()) continue;
     if (line->name == "muster_gpu_driver_up") readings.has_driver = line->value != 0;
+    if (line->name == "muster_node_power_watts") readings.node_power_watts = line->value;
     const std::string index = LabelOf(*line, "gpu");
     if (index.empty() || (gpus.size() >= kMaxGpus && gpus.count(index) == 0)) continue;
     GpuReading& gpu = gpus[index];

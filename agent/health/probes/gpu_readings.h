@@ -28,6 +28,7 @@ struct GpuReading {
 struct GpuReadings {
   bool has_driver = false;
   std::vector<GpuReading> gpus;
+  std::optional<double> node_power_watts;  // where it was asked for
 };
 
 // The text format of Prometheus, as far as muster-burnin writes it. Lines that are nothing of the

@@ -1,26 +1,18 @@
 // Network interfaces: links that are lost, slow, flap or damage packets.
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "agent/facts/sysfs.h"
+#include "agent/health/probes/interfaces.h"
 #include "agent/health/probes/probe.h"
 #include "common/base/clock.h"
 
 namespace muster::agent::health {
 namespace {
 
-// if_arp.h's hardware types, and if.h's IFF_UP.
-constexpr int64_t kEthernet = 1;
-constexpr int64_t kInfiniband = 32;
+// if.h's IFF_UP.
 constexpr int64_t kUp = 1;
-constexpr size_t kMaxInterfaces = 32;
-
-bool Exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
 
 class NicProbe final : public Probe {
  public:
@@ -28,12 +20,8 @@ class NicProbe final : public Probe {
 
   absl::StatusOr<Findings> Look(const muster::health::Limits& limits) override {
     Findings findings;
-    const std::string net = context_.root + "/sys/class/net";
-    size_t watched = 0;
-    for (const std::string& name : ListNames(net)) {
-      const std::string device = absl::StrCat(net, "/", name);
-      if (!IsWatched(device)) continue;
-      if (++watched > kMaxInterfaces) break;
+    for (const std::string& name : HardwareInterfaces(context_.root)) {
+      const std::string device = absl::StrCat(context_.root, "/sys/class/net/", name);
       // Somebody has switched it off.
       if ((ReadNumber(device + "/flags").value_or(0) & kUp) == 0) continue;
       LookAtLink(name, device, findings);
@@ -43,16 +31,6 @@ class NicProbe final : public Probe {
   }
 
  private:
-  // Hardware; in a container, the end of the pair that stands for it.
-  bool IsWatched(const std::string& device) const {
-    const int64_t type = ReadNumber(device + "/type").value_or(0);
-    if (type != kEthernet && type != kInfiniband) return false;
-    if (Exists(device + "/device")) return true;
-    if (!Exists(context_.root + "/run/systemd/container")) return false;
-    return !Exists(device + "/master") &&
-           ReadNumber(device + "/iflink") != ReadNumber(device + "/ifindex");
-  }
-
   void LookAtLink(const std::string& name, const std::string& device, Findings& findings) {
     State& state = states_[name];
     const bool has_link = ReadNumber(device + "/carrier").value_or(0) == 1;

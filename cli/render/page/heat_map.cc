@@ -39,64 +39,45 @@ std::string Rectangle(double x, double y, double width, double height, absl::str
 
 }  // namespace
 
-HeatMap::HeatMap(std::string title, std::string unit, const std::vector<std::string>& names)
-    : title_(std::move(title)),
-      unit_(std::move(unit)),
-      names_each_(std::max<size_t>(1, (names.size() + kMaxHeatMapCells - 1) / kMaxHeatMapCells)) {
-  for (size_t from = 0; from < names.size(); from += names_each_) {
-    const size_t to = std::min(from + names_each_, names.size());
-    blocks_.push_back(
-        {to - from == 1 ? names[from] : absl::StrCat(names[from], "–", names[to - 1]), to - from});
-  }
-  cells_.resize(blocks_.size() * blocks_.size());
-}
-
-void HeatMap::Take(size_t row, size_t column, double value) {
-  if (row == column || !std::isfinite(value)) return;
-  std::optional<double>& cell = cells_[row / names_each_ * blocks_.size() + column / names_each_];
-  cell = std::min(cell.value_or(value), value);
-}
-
-std::string HeatMap::Draw() const {
-  std::optional<double> low, high;
-  for (const std::optional<double>& cell : cells_) {
-    if (!cell.has_value()) continue;
-    low = std::min(low.value_or(*cell), *cell);
-    high = std::max(high.value_or(*cell), *cell);
-  }
-  if (!low.has_value()) return "";
+std::string DrawHeatMap(const HeatMap& map) {
+  const std::optional<checks::PairGrid::Range> range = map.grid.range();
+  if (!range.has_value()) return "";
+  const auto& blocks = map.grid.blocks();
   // Dark means at most half of the best: pairs that hardly differ must not look as if they did.
-  const double darkest = std::min(*low, *high / 2);
+  const double darkest = std::min(range->low, range->high / 2);
 
   size_t longest = 0;
-  for (const Block& block : blocks_) longest = std::max(longest, block.label.size());
+  for (const checks::PairGrid::Block& block : blocks)
+    longest = std::max(longest, block.label.size());
   const double left = std::min(20 + 7.0 * static_cast<double>(longest), 200.0);
-  const double cell = kSide / static_cast<double>(blocks_.size());
-  const size_t label_every = (blocks_.size() + kMaxLabels - 1) / kMaxLabels;
+  const double cell = kSide / static_cast<double>(blocks.size());
+  const size_t label_every = (blocks.size() + kMaxLabels - 1) / kMaxLabels;
   std::string out = SvgOpen(static_cast<int>(left + kSide + 8),
-                            static_cast<int>(kHeatTop + kSide + kKeyHeight), title_);
-  for (size_t r = 0; r < blocks_.size(); ++r) {
+                            static_cast<int>(kHeatTop + kSide + kKeyHeight), map.title);
+  for (size_t r = 0; r < blocks.size(); ++r) {
     if (r % label_every == 0) {
       const double middle = kHeatTop + cell * (static_cast<double>(r) + 0.5);
       const double across = left + cell * (static_cast<double>(r) + 0.5);
-      absl::StrAppend(&out, SvgText(left - 6, middle + 4, "end", "quiet", blocks_[r].label));
+      absl::StrAppend(&out, SvgText(left - 6, middle + 4, "end", "quiet", blocks[r].label));
       absl::StrAppend(&out, "<g transform=\"translate(", Pixel(across + 4), " ",
                       Pixel(kHeatTop - 6), ") rotate(-60)\">",
-                      SvgText(0, 0, "start", "quiet", blocks_[r].label), "</g>\n");
+                      SvgText(0, 0, "start", "quiet", blocks[r].label), "</g>\n");
     }
-    for (size_t c = 0; c < blocks_.size(); ++c) {
-      const std::optional<double>& value = cells_[r * blocks_.size() + c];
-      if (r == c && blocks_[r].names == 1) continue;
-      const std::string pair = absl::StrCat(blocks_[r].label, " → ", blocks_[c].label, ": ");
+    for (size_t c = 0; c < blocks.size(); ++c) {
+      const std::optional<double> value = map.grid.Cell(r, c);
+      if (r == c && blocks[r].names == 1) continue;
+      const std::string pair = absl::StrCat(blocks[r].label, " → ", blocks[c].label, ": ");
       absl::StrAppend(
           &out,
-          Rectangle(left + cell * static_cast<double>(c), kHeatTop + cell * static_cast<double>(r),
-                    std::max(cell - 1, 1.0), std::max(cell - 1, 1.0),
-                    value.has_value()
-                        ? HeatColour(*high > darkest ? (*value - darkest) / (*high - darkest) : 1)
-                        : "var(--none)",
-                    value.has_value() ? absl::StrCat(pair, PlotNumber(*value), " ", unit_)
-                                      : absl::StrCat(pair, "not measured")));
+          Rectangle(
+              left + cell * static_cast<double>(c), kHeatTop + cell * static_cast<double>(r),
+              std::max(cell - 1, 1.0), std::max(cell - 1, 1.0),
+              value.has_value()
+                  ? HeatColour(range->high > darkest ? (*value - darkest) / (range->high - darkest)
+                                                     : 1)
+                  : "var(--none)",
+              value.has_value() ? absl::StrCat(pair, PlotNumber(*value), " ", map.unit)
+                                : absl::StrCat(pair, "not measured")));
     }
   }
   constexpr int kKeySteps = 40;
@@ -106,7 +87,7 @@ std::string HeatMap::Draw() const {
                                     HeatColour(step / static_cast<double>(kKeySteps - 1)), ""));
   absl::StrAppend(&out, SvgText(left, key + 24, "start", "quiet", PlotNumber(darkest)),
                   SvgText(left + kKeySteps * 5, key + 24, "end", "quiet",
-                          absl::StrCat(PlotNumber(*high), " ", unit_)));
+                          absl::StrCat(PlotNumber(range->high), " ", map.unit)));
   return absl::StrCat(out, kSvgClose);
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/checks/pair_grid.h"
+
 namespace muster::cli {
 
 struct PlotSeries {
@@ -27,31 +29,13 @@ struct LinePlot {
 // value, so that a spike of one sample is seen.
 std::string DrawLinePlot(const LinePlot& plot);
 
-// Values of pairs, from row to column; the diagonal stays empty. With more than kMaxHeatMapCells
-// names, neighbours share a cell, which shows their lowest value; so no map has more than that many
-// cells a side.
-inline constexpr size_t kMaxHeatMapCells = 128;
-class HeatMap {
- public:
-  HeatMap(std::string title, std::string unit, const std::vector<std::string>& names);
-  // REQUIRES: `row` and `column` are places in `names`.
-  void Take(size_t row, size_t column, double value);
-  // "" without values.
-  std::string Draw() const;
-
- private:
-  // Names that share a row, and the column of the same number.
-  struct Block {
-    std::string label;
-    size_t names = 0;
-  };
-
-  std::string title_;
-  std::string unit_;
-  size_t names_each_;  // of a block; the last may have fewer
-  std::vector<Block> blocks_;
-  std::vector<std::optional<double>> cells_;  // blocks_.size()² of them, row by row
+// Values of pairs, as checks::PairGrid puts them together; "" without values.
+struct HeatMap {
+  std::string title;
+  std::string unit;
+  checks::PairGrid grid;
 };
+std::string DrawHeatMap(const HeatMap& map);
 
 // The distribution of values.
 struct Histogram {

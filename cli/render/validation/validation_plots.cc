@@ -97,15 +97,18 @@ void PairPlots::Take(const v1::NodeCheckResult& result) {
       const std::string title =
           absl::StrCat(result.result().check(), ": ", MetricWords(metric.name(), metric.variant()),
                        UnitName(metric.unit()).empty() ? "" : ", ", UnitName(metric.unit()));
-      map = maps_.emplace(key, HeatMap(title, std::string(UnitName(metric.unit())), names_)).first;
+      map = maps_
+                .emplace(key, HeatMap{title, std::string(UnitName(metric.unit())),
+                                      checks::PairGrid(names_)})
+                .first;
     }
-    map->second.Take(from->second, to->second, metric.value());
+    map->second.grid.Take(from->second, to->second, metric.value());
   }
 }
 
 std::string PairPlots::Draw() const {
   std::string out;
-  for (const auto& [key, map] : maps_) absl::StrAppend(&out, map.Draw());
+  for (const auto& [key, map] : maps_) absl::StrAppend(&out, DrawHeatMap(map));
   return out;
 }
 

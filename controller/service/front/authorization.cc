@@ -85,6 +85,8 @@ constexpr AuthorizationRow kTable[] = {
     // BMCs are slow, and lock out those who ask too often.
     {"/muster.v1.PowerService/ReadPower", Audience::kOperators, "power status"},
 
+    {"/muster.v1.ReadingService/GetReadings", Audience::kViewers, "top"},
+
     {"/muster.v1.RolloutService/AbortRollout", Audience::kOperators, "rollout abort"},
     {"/muster.v1.RolloutService/CreateRollout", Audience::kOperators, "update"},
     {"/muster.v1.RolloutService/ExplainRolloutNode", Audience::kViewers, "rollout explain"},

@@ -30,13 +30,7 @@ class HealthFlowTest : public ControllerFixture {
   void SetUp() override {
     ControllerFixture::SetUp();
     controller_.reset();
-    NodeRecord node;
-    node.uuid = kHealthUuid;
-    node.name = "c001";
-    node.state = NodeRecord::kConfigured;
-    std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
-    ASSERT_OK(store->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
-    store.reset();  // only one process may hold it
+    StoreNode("c001", kHealthUuid);
     StoreInventory(
         "cluster: test\nnodes:\n  c[001-003]: {role: compute}\n"
         "health: {all: {disabled: [nic_errors], conditions: {disk_full: reboot_once_then_drain, "

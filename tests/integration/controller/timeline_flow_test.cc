@@ -29,13 +29,7 @@ class TimelineFlowTest : public ControllerFixture {
   void SetUp() override {
     ControllerFixture::SetUp();
     controller_.reset();
-    NodeRecord node;
-    node.uuid = kTimelineUuid;
-    node.name = "c001";
-    node.state = NodeRecord::kConfigured;
-    std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
-    ASSERT_OK(store->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
-    store.reset();  // only one process may hold it
+    StoreNode("c001", kTimelineUuid);
     Start();
   }
 

@@ -1,6 +1,7 @@
 // The web page of a whole controller: links, sessions, who may see what, and events.
 #include <nlohmann/json.hpp>
 
+#include "controller/validation/verdict/result_blob.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/user.grpc.pb.h"
 #include "muster/v1/web.grpc.pb.h"
@@ -125,6 +126,48 @@ TEST_F(WebFlowTest, AnswersAreThoseOfTheCalls) {
   EXPECT_THAT(Ask("GET /api/node/facts?name=c001", cookie), StartsWith("HTTP/1.1 404"));
 }
 
+TEST_F(WebFlowTest, WhatWasMeasuredBetweenNodes) {
+  controller_.reset();
+  {
+    const std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
+    ASSERT_OK(store->Update([&](Transaction& txn) -> absl::Status {
+      ValidationRecord validation;
+      validation.validation_id = "v-00000001";
+      validation.state = ValidationRecord::kDone;
+      RETURN_IF_ERROR(txn.validations().Put(validation));
+      for (const char* name : {"c001", "c002"}) {
+        RETURN_IF_ERROR(txn.validations().PutNode({validation.validation_id, name, name}));
+        ValidationCheckRecord check;
+        check.check_id = absl::StrCat("check-", name);
+        check.validation_id = validation.validation_id;
+        check.node = name;
+        check.members = "c001 c002";
+        check.name = "nic-bandwidth";
+        RETURN_IF_ERROR(txn.validation_checks().Put(check));
+        v1::CheckResult result;
+        result.set_check(check.name);
+        v1::Metric& metric = *result.add_metrics();
+        metric.set_name("throughput_mean");
+        metric.set_unit("Gbit/s");
+        metric.set_value(name == std::string("c001") ? 93.12345678 : 41);
+        RETURN_IF_ERROR(txn.validation_checks().PutResult(
+            {check.check_id, absl::Now(), validation::PackResult(result), ""}));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  Start();
+  const std::string cookie = LogIn(Issue(Role::kViewer, "victor"));
+  const nlohmann::json maps =
+      BodyOf(Ask("GET /api/validation/pairs?id=v-00000001", cookie))["maps"];
+  ASSERT_EQ(maps.size(), 1u) << maps;
+  EXPECT_EQ(maps[0], nlohmann::json::parse(R"({
+    "title": "nic-bandwidth: throughput mean", "unit": "Gbit/s", "names": ["c001", "c002"],
+    "cells": [[0, 1, 93.12], [1, 0, 41.0]]})"));
+  EXPECT_THAT(Ask("GET /api/validation/pairs?id=v-x", cookie), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(Ask("GET /api/validation/pairs?id=v-00000001"), StartsWith("HTTP/1.1 401"));
+}
+
 TEST_F(WebFlowTest, TheOneTableSaysWhoMaySeeWhat) {
   EXPECT_THAT(Ask("GET /api/audit", LogIn(Issue(Role::kViewer, "victor"))),
               StartsWith("HTTP/1.1 403"));
@@ -185,13 +228,7 @@ class WebActionTest : public WebFlowTest {
   void SetUp() override {
     WebFlowTest::SetUp();
     controller_.reset();
-    NodeRecord node;
-    node.uuid = "11111111-1111-4111-8111-111111111111";
-    node.name = "c001";
-    node.state = NodeRecord::kConfigured;
-    std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
-    ASSERT_OK(store->Update([&](Transaction& txn) { return txn.nodes().Put(node); }));
-    store.reset();  // only one process may hold it
+    StoreNode("c001", "11111111-1111-4111-8111-111111111111");
     Start();
   }
   PageSession Open(Role role, const std::string& name) {

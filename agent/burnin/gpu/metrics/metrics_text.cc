@@ -69,4 +69,11 @@ std::string MetricsText(const NodeSample& sample, std::optional<unsigned> expect
   return text;
 }
 
+std::string PowerText(double watts) {
+  std::string text;
+  Head(text, "muster_node_power_watts", "Power that the machine draws, by its own meter", "gauge");
+  Line(text, "muster_node_power_watts", "", watts);
+  return text;
+}
+
 }  // namespace muster::burnin

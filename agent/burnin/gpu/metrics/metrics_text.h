@@ -11,5 +11,7 @@ namespace muster::burnin {
 // `expected`: the number of GPUs that the node should have. The format is that of Prometheus'
 // documentation, "Exposition formats", text-based, version 0.0.4.
 std::string MetricsText(const NodeSample& sample, std::optional<unsigned> expected);
+// What the machine draws, in the same format.
+std::string PowerText(double watts);
 
 }  // namespace muster::burnin

@@ -83,12 +83,16 @@ TEST(LinePlotTest, OneValueIsALineInTheMiddle) {
   EXPECT_THAT(DrawLinePlot({"t", "s", {{"a", {{5, 42}}}}, std::nullopt}), HasSubstr("<polyline"));
 }
 
+HeatMap PairsOf(const std::vector<std::string>& names) {
+  return {"pairs", "Gbit/s", checks::PairGrid(names)};
+}
+
 TEST(HeatMapTest, DrawsEachPairOnceAndNotTheDiagonal) {
-  HeatMap map("pairs", "Gbit/s", {"c1", "c2", "c3"});
-  map.Take(0, 1, 9.4);
-  map.Take(1, 0, 4.7);
-  map.Take(1, 1, 3.3);
-  const std::string svg = map.Draw();
+  HeatMap map = PairsOf({"c1", "c2", "c3"});
+  map.grid.Take(0, 1, 9.4);
+  map.grid.Take(1, 0, 4.7);
+  map.grid.Take(1, 1, 3.3);
+  const std::string svg = DrawHeatMap(map);
   EXPECT_THAT(svg, HasSubstr("c1 → c2: 9.4 Gbit/s"));
   EXPECT_THAT(svg, HasSubstr("c2 → c1: 4.7 Gbit/s"));
   EXPECT_THAT(svg, Not(HasSubstr("3.3")));
@@ -96,29 +100,29 @@ TEST(HeatMapTest, DrawsEachPairOnceAndNotTheDiagonal) {
 }
 
 TEST(HeatMapTest, WithoutValuesThereIsNone) {
-  HeatMap map("pairs", "Gbit/s", {"c1", "c2"});
-  map.Take(0, 1, std::nan(""));
-  EXPECT_EQ(map.Draw(), "");
-  EXPECT_EQ(HeatMap("pairs", "Gbit/s", {}).Draw(), "");
+  HeatMap map = PairsOf({"c1", "c2"});
+  map.grid.Take(0, 1, std::nan(""));
+  EXPECT_EQ(DrawHeatMap(map), "");
+  EXPECT_EQ(DrawHeatMap(PairsOf({})), "");
 }
 
 TEST(HeatMapTest, PairsThatHardlyDifferLookAlike) {
-  HeatMap map("pairs", "Gbit/s", {"c1", "c2"});
-  map.Take(0, 1, 9.41);
-  map.Take(1, 0, 9.40);
-  EXPECT_THAT(map.Draw(), Not(HasSubstr("fill=\"#440154\"><title>")));  // the darkest
-  map.Take(1, 0, 4.0);
-  EXPECT_THAT(map.Draw(), HasSubstr("fill=\"#440154\"><title>"));
+  HeatMap map = PairsOf({"c1", "c2"});
+  map.grid.Take(0, 1, 9.41);
+  map.grid.Take(1, 0, 9.40);
+  EXPECT_THAT(DrawHeatMap(map), Not(HasSubstr("fill=\"#440154\"><title>")));  // the darkest
+  map.grid.Take(1, 0, 4.0);
+  EXPECT_THAT(DrawHeatMap(map), HasSubstr("fill=\"#440154\"><title>"));
 }
 
 TEST(HeatMapTest, ManyNodesShareCellsThatShowTheWorst) {
   std::vector<std::string> names;
   for (int n = 0; n < 1000; ++n) names.push_back(absl::StrCat("c", n));
-  HeatMap map("pairs", "Gbit/s", names);
-  map.Take(500, 20, 1.0);
-  map.Take(501, 21, 9.4);  // 8 names per cell
-  map.Take(999, 0, 9.4);
-  const std::string svg = map.Draw();
+  HeatMap map = PairsOf(names);
+  map.grid.Take(500, 20, 1.0);
+  map.grid.Take(501, 21, 9.4);  // 8 names per cell
+  map.grid.Take(999, 0, 9.4);
+  const std::string svg = DrawHeatMap(map);
   EXPECT_LT(svg.size(), 4u << 20);
   EXPECT_EQ(Count(svg, "c496–c503 → c16–c23: 1 Gbit/s"), 1u);
   EXPECT_EQ(Count(svg, "c992–c999 → c0–c7: 9.4 Gbit/s"), 1u);
