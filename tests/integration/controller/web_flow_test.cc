@@ -1,6 +1,7 @@
 // The web page of a whole controller: links, sessions, who may see what, and events.
 #include <nlohmann/json.hpp>
 
+#include "common/base/status.h"
 #include "controller/validation/verdict/result_blob.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/user.grpc.pb.h"
