@@ -34,15 +34,17 @@ class Exchange {
 
   absl::Status Carry(const std::string& version) {
     ASSIGN_OR_RETURN(const std::optional<sys::FileStat> good, files_.Stat(place_.Good()));
-    ASSIGN_OR_RETURN(std::string why, ReadNote(place_.Failure(), files_));
+    ASSIGN_OR_RETURN(std::string why, ReadNote(place_.Back(), files_));
     if (!good.has_value() && why.empty()) {
       const absl::Status up = BringUp(version);
       if (up.ok()) {
         RETURN_IF_ERROR(WriteNote(place_.Good(), version, files_));
       } else {
-        // Stored before anything is put back: the previous agent reports it as soon as it runs.
+        // Stored before anything is put back: the previous agent reports it as soon as it runs, and
+        // takes it away then.
         why = std::string(up.message());
         RETURN_IF_ERROR(WriteNote(place_.Failure(), why, files_));
+        RETURN_IF_ERROR(WriteNote(place_.Back(), why, files_));
       }
     }
     if (!why.empty()) return TakeBack(version, why);

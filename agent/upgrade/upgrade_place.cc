@@ -22,8 +22,9 @@ absl::Status RemoveRest(const UpgradePlace& place, sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const std::vector<std::string> packages, PackagesOf(place, files));
   for (const std::string& package : packages)
     RETURN_IF_ERROR(files.Remove(package, /*recursive=*/false));
-  for (const std::string& path : {place.State(), place.PreviousFolder(), place.Program(),
-                                  place.StateFolderNote(), place.Before(), place.Good()})
+  for (const std::string& path :
+       {place.State(), place.PreviousFolder(), place.Program(), place.StateFolderNote(),
+        place.Before(), place.Good(), place.Back()})
     RETURN_IF_ERROR(files.Remove(path, /*recursive=*/true));
   return absl::OkStatus();
 }

@@ -38,7 +38,8 @@ inline constexpr char kControllerUpgradeUnit[] = "muster-controller-upgrade.serv
 //     ├── state_folder         where the state is that the new version may change
 //     ├── state/               that state, as the version of before left it; `complete` comes last
 //     ├── good                 the new version has come up: nothing goes back any more
-//     └── failure              why the exchange is taken back
+//     ├── back                 it has not, and why: the exchange is taken back
+//     └── failure              the same, until somebody has reported it
 struct UpgradePlace {
   struct File {
     std::string path;
@@ -71,6 +72,7 @@ struct UpgradePlace {
   std::string Previous(const File& file) const;
   std::string Program() const { return folder + "/program"; }
   std::string Good() const { return folder + "/good"; }
+  std::string Back() const { return folder + "/back"; }
   std::string Failure() const { return folder + "/failure"; }
   std::string StateFolderNote() const { return folder + "/state_folder"; }
   std::string State() const { return folder + "/state"; }

@@ -149,6 +149,7 @@ class Machine : public UnitManager, public sys::ProcessRunner {
   CountedFiles files{acts};
   std::string running;  // the program of the service's process
   std::string install_fails;
+  int installs = 0;
 };
 
 class AgentMachine final : public Machine {
@@ -167,6 +168,7 @@ class AgentMachine final : public Machine {
   std::string Program() const override { return folder_ + "/bin/muster-agent"; }
   absl::StatusOr<sys::ProcessResult> Run(const sys::ProcessSpec& spec) override {
     acts.Count();
+    ++installs;
     if (!install_fails.empty())
       return sys::ProcessResult{.exit_code = 100, .output = install_fails};
     Write(Program(), Read(place.Package(0)));
@@ -276,6 +278,33 @@ TEST_F(UpgradeTest, DeathAtAnyActIsContinued) {
     }
     EXPECT_GE(deaths, 12);
   }
+}
+
+// The agent of before takes the reason with it as soon as it runs, before the exchange is over.
+TEST_F(UpgradeTest, WhatIsReportedAlreadyIsNotTriedAgain) {
+  int reported = 0;
+  for (int act = 1; act < 100; ++act) {
+    SCOPED_TRACE(absl::StrCat("act ", act));
+    testing::TempDir folder;
+    AgentMachine machine(folder.path());
+    Machine::Write(folder.path() + "/fetched", "broken");
+    ASSERT_OK(OrderUpgrade(machine.place, OrderOf(folder.path() + "/fetched"), files_, machine));
+    machine.acts.count = 0;
+    machine.acts.die_at = act;
+    try {
+      EXPECT_OK(Carry(machine));
+      break;
+    } catch (const Death&) {
+    }
+    const bool is_back = machine.running == "0.1.0" && machine.installs == 1;
+    if (!is_back || TakeFailure(machine.place, files_).value().empty()) continue;
+    ++reported;
+    EXPECT_OK(Carry(machine));
+    EXPECT_EQ(machine.installs, 1);
+    ExpectBack(machine);
+    EXPECT_EQ(TakeFailure(machine.place, files_).value(), "");
+  }
+  EXPECT_GE(reported, 2);
 }
 
 // A machine with musterd: its package has the program and one of the agent's packages, its store
