@@ -86,6 +86,8 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   const ImageCommands image = AddImage(app, flags);
   CLI::App* upgrade =
       app.add_subcommand("upgrade", "exchange the agent as a plan has ordered; systemd starts it");
+  upgrade->add_flag("--musterd", flags.upgrades_controller,
+                    "exchange the controller of this machine instead");
   app.add_subcommand("version", "print the version");
   app.fallthrough();
   try {

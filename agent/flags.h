@@ -28,6 +28,8 @@ struct Flags {
   JoinOptions join;
   std::string token_file;  // "-": standard input
   bool no_start = false;   // leave the service alone
+  // upgrade
+  bool upgrades_controller = false;
   // health
   bool slurm = false;
   // image apply

@@ -166,7 +166,8 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
                                        records,
                                        clock,
                                        *new BlkidBlockDevices,
-                                       UpgradePlace{.paths = paths}};
+                                       AgentPlace(paths),
+                                       ControllerPlace(paths)};
   auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
   auto& reboots = *new PermitRequests(boot_id, files, accounts, mailbox, clock);
   auto& engine = *new Engine(

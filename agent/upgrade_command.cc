@@ -16,8 +16,8 @@ int UpgradeCommand(const Flags& flags) {
   sys::RealFileSystem files;
   sys::RealProcessRunner processes;
   SdBusUnitManager units(processes, clock);
-  UpgradePlace place;
-  place.paths = Paths(flags.state_directory);
+  const Paths paths(flags.state_directory);
+  const UpgradePlace place = flags.upgrades_controller ? ControllerPlace(paths) : AgentPlace(paths);
   const absl::Status upgraded = Upgrade(place, files, processes, units, clock);
   if (!upgraded.ok()) LogError(upgraded.message());
   return upgraded.ok() ? 0 : 1;

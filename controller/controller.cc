@@ -8,6 +8,7 @@
 #include "common/sys/file_system.h"
 #include "controller/constants.h"
 #include "controller/enrollment/authority_change.h"
+#include "controller/probation.h"
 #include "controller/wiring/core.h"
 #include "controller/wiring/front.h"
 #include "controller/wiring/work.h"
@@ -17,11 +18,22 @@ namespace muster::controller {
 // Ordered by reference: destroyed from the last to the first.
 struct Controller::Modules {
   Modules(const Config& config, Resources resources, Clock& clock)
-      : core(std::move(resources), clock), work(config, core), front(config, core, work) {}
+      : probation(config.state_directory),
+        core(std::move(resources), clock),
+        work(config, core),
+        front(config, core, work) {}
+
+  absl::Status StartWork() {
+    RETURN_IF_ERROR(probation.NoteOutcome(*core.resources.store, core.clock.Now()));
+    return work.Start();
+  }
+
+  const Probation probation;
 
   Core core;
   Work work;
   Front front;
+  std::atomic<bool> is_on_probation = false;
   std::atomic<bool> is_shut_down = false;
 };
 
@@ -36,10 +48,27 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Config& conf
   std::unique_ptr<Controller> controller(new Controller(std::move(modules)));
   RETURN_IF_ERROR(controller->modules_->front.ListenForPackages(config));
   RETURN_IF_ERROR(NoteAuthority(*core.resources.store, core.resources.ca, clock.Now()));
-  RETURN_IF_ERROR(controller->modules_->work.Start());
+  if (controller->modules_->probation.IsOn()) {
+    controller->modules_->is_on_probation.store(true);
+    core.shares.Shut();
+    core.registry.SetProbation(true);
+  } else {
+    RETURN_IF_ERROR(controller->modules_->StartWork());
+  }
   core.Start();
   RETURN_IF_ERROR(controller->modules_->front.Listen(config, controller->modules_->work));
   return controller;
+}
+
+bool Controller::IsOnProbation() const { return modules_->is_on_probation.load(); }
+
+absl::Status Controller::LeaveProbation() {
+  if (!IsOnProbation() || modules_->probation.IsOn()) return absl::OkStatus();
+  RETURN_IF_ERROR(modules_->StartWork());
+  modules_->core.registry.SetProbation(false);
+  modules_->core.shares.Open();
+  modules_->is_on_probation.store(false);
+  return absl::OkStatus();
 }
 
 Controller::~Controller() { Shutdown(); }

@@ -21,6 +21,11 @@ class Controller {
   // Opens everything and starts listening. The error names what could not be opened, and the
   // remedy. `clock` must outlive the object.
   static absl::StatusOr<std::unique_ptr<Controller>> Start(const Config& config, Clock& clock);
+  // Whether it still waits for what an exchange of musterd decides: it has opened everything and
+  // listens, but welcomes agents alone, and does no work.
+  bool IsOnProbation() const;
+  // Begins to work and to take calls if an exchange has decided for this version.
+  absl::Status LeaveProbation();
   // Calls Shutdown() if that has not been done.
   ~Controller();
 

@@ -15,14 +15,16 @@ absl::StatusOr<Flags> ParseFlags(absl::Span<char* const> arguments) {
       flags.show_help = true;
     } else if (argument == "--version") {
       flags.show_version = true;
+    } else if (argument == "--state-directory") {
+      flags.show_state_directory = true;
     } else if (argument == "--config" && i + 1 < arguments.size()) {
       flags.config = arguments[++i];
     } else if (absl::ConsumePrefix(&argument, "--config=")) {
       flags.config = std::string(argument);
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown or incomplete argument '", argument, "'",
-                       DidYouMean(argument, {"--config", "--version", "--help"})));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown or incomplete argument '", argument, "'",
+          DidYouMean(argument, {"--config", "--version", "--state-directory", "--help"})));
     }
   }
   return flags;

@@ -56,6 +56,21 @@ int WaitForSignal(const sigset_t& signals, Controller& controller) {
   }
 }
 
+// Returns when an exchange of musterd has decided for this version, with 0, or at a signal.
+absl::StatusOr<int> WaitOutProbation(const sigset_t& signals, Controller& controller) {
+  if (!controller.IsOnProbation()) return 0;
+  LogInfo("is on probation after its exchange: welcomes agents, and does and accepts nothing else");
+  constexpr timespec kLook = {.tv_sec = 0, .tv_nsec = 200'000'000};
+  while (controller.IsOnProbation()) {
+    const int signal = sigtimedwait(&signals, nullptr, &kLook);
+    if (signal > 0) return signal;
+    sd_notify(0, "WATCHDOG=1");
+    RETURN_IF_ERROR(controller.LeaveProbation());
+  }
+  LogInfo("has passed its probation");
+  return 0;
+}
+
 absl::Status Run(const Flags& flags) {
   const sigset_t signals = BlockSignals();
   ASSIGN_OR_RETURN(const Config config, LoadConfig(flags.config));
@@ -65,7 +80,8 @@ absl::Status Run(const Flags& flags) {
                        controller->port(), ", enrollment ", controller->enrollment_port(),
                        ", packages ", controller->package_port()));
   sd_notify(0, "READY=1");
-  const int signal = WaitForSignal(signals, *controller);
+  ASSIGN_OR_RETURN(int signal, WaitOutProbation(signals, *controller));
+  if (signal == 0) signal = WaitForSignal(signals, *controller);
   sd_notify(0, "STOPPING=1");
   LogInfo(absl::StrCat("ends on signal ", signal, "; agents finish their plans and wait"));
   controller->Shutdown();
@@ -102,6 +118,12 @@ int main(int argc, char** argv) {
   }
   if (flags->show_help) return std::fputs(muster::controller::kUsage, stdout) < 0;
   if (flags->show_version) return std::printf("musterd %s\n", muster::kVersion) < 0;
+  if (flags->show_state_directory) {
+    const auto config = muster::controller::LoadConfig(flags->config);
+    if (config.ok()) return std::printf("%s\n", config->state_directory.c_str()) < 0;
+    std::fprintf(stderr, "musterd: %s\n", std::string(config.status().message()).c_str());
+    return 1;
+  }
   muster::controller::StartLog();
   muster::controller::RouteGrpcLog();
   const absl::Status ran = muster::controller::Run(*flags);

@@ -17,6 +17,7 @@ agent      -rwxr-xr-x ./usr/bin/muster-agent
 agent      -rwxr-xr-x ./usr/bin/muster-burnin
 agent      -rw-r--r-- ./usr/lib/systemd/system/muster-agent.service
 agent      -rw-r--r-- ./usr/lib/systemd/system/muster-agent-upgrade.service
+agent      -rw-r--r-- ./usr/lib/systemd/system/muster-controller-upgrade.service
 controller -rwxr-xr-x ./usr/bin/musterd
 controller -rw-r--r-- ./usr/lib/systemd/system/musterd.service
 controller -rw-r--r-- ./usr/lib/sysusers.d/muster-controller.conf

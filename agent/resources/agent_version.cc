@@ -31,9 +31,10 @@ class AgentVersion final : public Resource {
 
   absl::Status Apply(ApplyObserver& observer) override {
     RETURN_IF_ERROR(Failure());
-    ASSIGN_OR_RETURN(const StoredContent package, context_.blobs.Fetch(ContentOf(spec_), observer));
-    RETURN_IF_ERROR(OrderUpgrade(context_.upgrade, spec_.version(), package.path, package.may_move,
-                                 context_.files));
+    ASSIGN_OR_RETURN(const std::string ordered, ReadNote(context_.upgrade.Order(), context_.files));
+    // What an exchange in progress has kept is the version of before, and what is in its place now
+    // may be the new one.
+    if (ordered != spec_.version()) RETURN_IF_ERROR(Order(observer));
     observer.OnActivity(absl::StrCat("the agent is exchanged for ", spec_.version()), std::nullopt);
     RETURN_IF_ERROR(context_.units.Run(UnitJob::kStart, kUpgradeUnit));
     const absl::Time patience = context_.clock.Now() + kPatience;
@@ -49,6 +50,16 @@ class AgentVersion final : public Resource {
   }
 
  private:
+  absl::Status Order(ApplyObserver& observer) {
+    ASSIGN_OR_RETURN(const StoredContent package, context_.blobs.Fetch(ContentOf(spec_), observer));
+    return OrderUpgrade(context_.upgrade,
+                        {.version = spec_.version(),
+                         .before = context_.upgrade.running,
+                         .packages = {package.path},
+                         .may_move = package.may_move},
+                        context_.files, context_.processes);
+  }
+
   absl::Status Failure() {
     ASSIGN_OR_RETURN(const std::string why, TakeFailure(context_.upgrade, context_.files));
     if (why.empty()) return absl::OkStatus();

@@ -25,6 +25,10 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeCommand(const v1::Step& step,
 absl::StatusOr<std::unique_ptr<Resource>> MakeContainerImage(const v1::Step& step,
                                                              ResourceContext& context,
                                                              bool want_diff);
+// The version of musterd on its own node.
+absl::StatusOr<std::unique_ptr<Resource>> MakeControllerVersion(const v1::Step& step,
+                                                                ResourceContext& context,
+                                                                bool want_diff);
 // A directory, not its content.
 absl::StatusOr<std::unique_ptr<Resource>> MakeDirectory(const v1::Step& step,
                                                         ResourceContext& context, bool want_diff);

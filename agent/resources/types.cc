@@ -16,6 +16,7 @@ struct ResourceType {
 };
 constexpr ResourceType kResourceTypes[] = {
     {v1::Step::kAgent, &MakeAgentVersion, InRoot::kNothing},
+    {v1::Step::kController, &MakeControllerVersion, InRoot::kNothing},
     {v1::Step::kPackage, &MakePackage, InRoot::kWhole},
     {v1::Step::kPackageUpgrade, &MakePackageUpgrade, InRoot::kWhole},
     {v1::Step::kPackageRepository, &MakePackageRepository, InRoot::kWhole},

@@ -30,7 +30,8 @@ struct ResourceContext {
   ResourceRecords& records;
   Clock& clock;
   BlockDevices& disks;
-  UpgradePlace upgrade = {};
+  UpgradePlace upgrade = AgentPlace(Paths());
+  UpgradePlace controller_upgrade = ControllerPlace(Paths());
   // False: the file system is a root whose system is not running, while an image is built.
   // Resources then look at and change only what lasts, and leave the running kernel and services
   // alone.

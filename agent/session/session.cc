@@ -237,13 +237,18 @@ void Session::SendHello(ControllerStream& stream) {
   stream.Send(std::move(message));
 }
 
-// Whoever exchanges the agent waits for this.
-void Session::NoteGreeted() {
-  const std::string note = options_.agent_version + "\n";
-  const absl::StatusOr<std::string> before = files_.Read(paths_.Greeted());
-  if (before.ok() && *before == note) return;
-  const absl::Status noted = files_.WriteAtomically(paths_.Greeted(), note, {.mode = 0600});
-  if (!noted.ok()) mailbox_.OnNote(noted.message());
+// Whoever exchanges the agent or musterd waits for this.
+void Session::NoteGreeted(const v1::Welcome& welcome) {
+  const auto write = [this](const std::string& path, const std::string& version) {
+    const std::string note = version + "\n";
+    const absl::StatusOr<std::string> before = files_.Read(path);
+    if (before.ok() && *before == note) return;
+    const absl::Status noted = files_.WriteAtomically(path, note, {.mode = 0600});
+    if (!noted.ok()) mailbox_.OnNote(noted.message());
+  };
+  write(paths_.Greeted(), options_.agent_version);
+  if (!welcome.controller_version().empty())
+    write(paths_.GreetedBy(), welcome.controller_version());
 }
 
 void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending) {
@@ -271,7 +276,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
                                        " the controller's; is chrony running?"));
         }
       }
-      NoteGreeted();
+      NoteGreeted(message.welcome());
       RequestFacts("");
       checks_.OnConnected();
       slurm_.OnConnected();

@@ -83,7 +83,7 @@ class Session {
   // One turn: handles arrived mail and due work. False: the stream is over.
   bool Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending);
   void Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending);
-  void NoteGreeted();
+  void NoteGreeted(const v1::Welcome& welcome);
   void AnswerPlan(ControllerStream& stream, const v1::Plan& plan);
   void SendReports(ControllerStream& stream);
   void SendHello(ControllerStream& stream);

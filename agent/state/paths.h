@@ -14,7 +14,8 @@ namespace muster::agent {
 // ├── client.key                 and its private key
 // ├── client.key.new             of an unfinished renewal; see identity.h
 // ├── join.uuid join.key join.csr  of an unfinished join
-// ├── greeted, upgrade/          an exchange of the agent; see upgrade_place.h
+// ├── greeted, greeted_by, upgrade/, controller-upgrade/
+// │                              exchanges of the agent and of musterd; see upgrade_place.h
 // ├── turned_away                the controller has ended this membership; a join needs no --force
 // ├── journal/
 // │   ├── lock                   held by the one agent that runs
@@ -41,7 +42,9 @@ class Paths {
   std::string JoinRequest() const { return root_ + "/join.csr"; }
   std::string TurnedAway() const { return root_ + "/turned_away"; }
   std::string Greeted() const { return root_ + "/greeted"; }
+  std::string GreetedBy() const { return root_ + "/greeted_by"; }
   std::string UpgradeDirectory() const { return root_ + "/upgrade"; }
+  std::string ControllerUpgradeDirectory() const { return root_ + "/controller-upgrade"; }
   std::string JournalDirectory() const { return root_ + "/journal"; }
   std::string RecordDirectory() const { return root_ + "/records"; }
   std::string Health() const { return root_ + "/health"; }

@@ -1,4 +1,4 @@
-// The exchange of the agent's program, by the version that is to be replaced.
+// The exchange of the agent's program or of musterd, by the version that is to be replaced.
 #pragma once
 
 #include "absl/status/status.h"
@@ -16,12 +16,13 @@ namespace muster::agent {
 
 class UnitManager;
 
-// The new agent must be welcomed by the controller within this time of its start. It has as long
-// as an agent waits at most between two attempts, several times over.
+// The controller must have welcomed the new agent, and the new musterd the agent of its own
+// machine, within this time of their start. It has as long as an agent waits at most between two
+// attempts, several times over.
 inline constexpr absl::Duration kUpgradePatience = absl::Minutes(3);
 
-// Carries out the order of `place`: installs the package, restarts the agent and waits until the
-// controller has welcomed the new version; otherwise puts the previous files back and restarts
+// Carries out the order of `place`: installs the packages, restarts the service and waits until it
+// is up in the new version; otherwise puts the previous files, and the state, back and restarts
 // that. It is a process of its own, the previous program, so that neither a new program that does
 // not start nor the end of the agent is in its way. After a crash at any point it is run again and
 // continues. OK: the new version runs, the previous one runs again, or there was no order. An

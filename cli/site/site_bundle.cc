@@ -81,10 +81,7 @@ absl::Status CollectSuites(const std::string& site_folder,
 }
 
 absl::StatusOr<SiteBundle> Pack(const std::map<std::string, std::string>& files) {
-  SiteBundle bundle;
-  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
-  bundle.sha256 = Sha256Hex(bundle.archive);
-  return bundle;
+  return PackFiles(files);
 }
 
 // A folder of playbooks, with the hardware of the site that it lies in.
@@ -97,6 +94,13 @@ absl::StatusOr<SiteBundle> PackFolder(const fs::path& folder) {
 }
 
 }  // namespace
+
+absl::StatusOr<SiteBundle> PackFiles(const std::map<std::string, std::string>& files) {
+  SiteBundle bundle;
+  ASSIGN_OR_RETURN(bundle.archive, sys::PackTarGz(files));
+  bundle.sha256 = Sha256Hex(bundle.archive);
+  return bundle;
+}
 
 absl::StatusOr<SiteBundle> PackSiteAt(const std::string& path) {
   std::error_code error;

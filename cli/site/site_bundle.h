@@ -1,6 +1,7 @@
 // The site folder, packed into the archive that is uploaded.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -37,6 +38,9 @@ absl::StatusOr<SiteBundle> PackImage(const std::string& site_folder, const std::
 // and beside it the suites of the site folder unless that is empty. Its variable `reboot_reason`
 // goes into the audit log.
 absl::StatusOr<SiteBundle> PackReboot(const std::string& suites_of);
+
+// Packs `files`, path → content.
+absl::StatusOr<SiteBundle> PackFiles(const std::map<std::string, std::string>& files);
 
 // Sends the bundle unless the controller has it already.
 absl::Status UploadBundle(const Connection& connection, const SiteBundle& bundle);

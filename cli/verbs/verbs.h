@@ -18,6 +18,7 @@ void AddBackup(CLI::App& app, Context& context);
 void AddBundle(CLI::App& app, Context& context);
 void AddCa(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
+void AddController(CLI::App& app, Context& context);
 void AddDrift(CLI::App& app, Context& context);
 void AddEvent(CLI::App& app, Context& context);
 void AddExec(CLI::App& app, Context& context);

@@ -42,15 +42,16 @@ using OpenStream = std::function<typename EventStream<Event>::Reader(grpc::Clien
 // Blocks until the display has the end, or Ctrl-C, for which the caller holds an InterruptFlag:
 // false. `prepare` makes what begins a stream,
 // from where the display is, on the connection's present channel; it is called again after each
-// break. Waits for a controller that restarts as long as Patience does; errors are those of the
-// stream.
+// break. Waits for a controller that restarts as long as `limit`; errors are those of the stream.
 template <typename Event>
 absl::StatusOr<bool> Follow(Context& context, Connection& connection, EventDisplay<Event>& display,
-                            const std::function<OpenStream<Event>()>& prepare) {
+                            const std::function<OpenStream<Event>()>& prepare,
+                            absl::Duration limit = Patience::kLimit) {
   constexpr absl::Duration kRedraw = absl::Milliseconds(200);
   Clock& clock = *context.clock;
   Patience patience(
-      clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); });
+      clock, [&] { connection.Renew(); }, [&](absl::string_view text) { display.Say(text); },
+      limit);
   while (!display.IsFinished()) {
     EventStream<Event> stream(prepare());
     std::optional<grpc::Status> status;

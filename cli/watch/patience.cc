@@ -17,8 +17,8 @@ bool IsPassing(const absl::Status& status) {
 }  // namespace
 
 Patience::Patience(Clock& clock, std::function<void()> renew,
-                   std::function<void(absl::string_view)> say)
-    : clock_(clock), renew_(std::move(renew)), say_(std::move(say)) {}
+                   std::function<void(absl::string_view)> say, absl::Duration limit)
+    : clock_(clock), renew_(std::move(renew)), say_(std::move(say)), limit_(limit) {}
 
 void Patience::OnAnswer() {
   away_since_ = absl::InfiniteFuture();
@@ -37,7 +37,7 @@ absl::Status Patience::Await(const absl::Status& status) {
   if (!IsPassing(status)) return status;
   away_since_ = std::min(away_since_, clock_.Now());
   OnSilence();
-  if (clock_.Now() - away_since_ >= kLimit) {
+  if (clock_.Now() - away_since_ >= limit_) {
     if (!status.ok()) return status;
     return absl::UnavailableError("the controller answers but ends the stream early");
   }

@@ -28,7 +28,8 @@ class Patience {
 
   // `clock` must outlive the object. `renew` makes the next attempt use a new connection. `say`
   // receives whole lines for people: one when the connection is lost, one when it is back.
-  Patience(Clock& clock, std::function<void()> renew, std::function<void(absl::string_view)> say);
+  Patience(Clock& clock, std::function<void()> renew, std::function<void(absl::string_view)> say,
+           absl::Duration limit = kLimit);
 
   // The controller has answered: it is not, or no longer, away.
   void OnAnswer();
@@ -36,13 +37,14 @@ class Patience {
   void OnSilence();
   // An attempt has ended with `status`, OK included, before what it waited for. Blocks for kPause.
   // OK: try again. Otherwise the error to give up with: one that no restart explains, or the error
-  // of the attempt when the controller has been away for kLimit.
+  // of the attempt when the controller has been away for the limit.
   absl::Status Await(const absl::Status& status);
 
  private:
   Clock& clock_;
   const std::function<void()> renew_;
   const std::function<void(absl::string_view)> say_;
+  const absl::Duration limit_;
   absl::Time away_since_ = absl::InfiniteFuture();  // finite: it is away
   bool told_ = false;                               // that it is away
 };

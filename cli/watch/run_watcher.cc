@@ -109,7 +109,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
                grpc::ClientContext* call) { return stub->WatchRun(call, watch); };
   };
   ASSIGN_OR_RETURN(const bool is_finished,
-                   Follow<v1::RunEvent>(context, connection, display, prepare));
+                   Follow<v1::RunEvent>(context, connection, display, prepare, options.patience));
   if (!is_finished || InterruptFlag::IsSet()) {
     display.Say(absl::StrCat("\ndetached; the run continues. To see it again: muster run watch ",
                              run_id, "\nTo stop it: muster run cancel ", run_id, "\n"));

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/service/front/call_shares.h"
 #include "controller/session/caller.h"
 
 namespace muster::controller {
@@ -22,12 +24,14 @@ constexpr JoinStateRow kJoinStates[] = {
 
 }  // namespace
 
-EnrollmentService::EnrollmentService(Enrollment& enrollment, std::string ca_pem)
-    : enrollment_(enrollment), ca_pem_(std::move(ca_pem)) {}
+EnrollmentService::EnrollmentService(Enrollment& enrollment, const CallShares& shares,
+                                     std::string ca_pem)
+    : enrollment_(enrollment), shares_(shares), ca_pem_(std::move(ca_pem)) {}
 
 grpc::Status EnrollmentService::Enroll(grpc::ServerContext* context,
                                        const v1::EnrollRequest* request,
                                        v1::EnrollResponse* response) {
+  if (const absl::Status open = shares_.CheckOpen(); !open.ok()) return ToGrpc(open);
   const absl::StatusOr<JoinResult> result =
       enrollment_.Join({request->token(), request->node_name(), request->node_uuid(),
                         request->csr_pem(), request->description(), context->peer()});
@@ -38,6 +42,7 @@ grpc::Status EnrollmentService::Enroll(grpc::ServerContext* context,
 grpc::Status EnrollmentService::GetEnrollment(grpc::ServerContext* context,
                                               const v1::GetEnrollmentRequest* request,
                                               v1::EnrollResponse* response) {
+  if (const absl::Status open = shares_.CheckOpen(); !open.ok()) return ToGrpc(open);
   const absl::StatusOr<JoinResult> result =
       enrollment_.GetJoin(request->enrollment_id(), request->token(), context->peer());
   if (result.ok()) Convert(*result, *response);

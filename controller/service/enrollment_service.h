@@ -8,14 +8,15 @@
 
 namespace muster::controller {
 
+class CallShares;
 class Enrollment;
 struct JoinResult;
 
 // EnrollmentService, the only service on the enrollment listener. Thread-safe.
 class EnrollmentService final : public v1::EnrollmentService::Service {
  public:
-  // `enrollment` must outlive the object.
-  EnrollmentService(Enrollment& enrollment, std::string ca_pem);
+  // The references must outlive the object.
+  EnrollmentService(Enrollment& enrollment, const CallShares& shares, std::string ca_pem);
 
   grpc::Status Enroll(grpc::ServerContext* context, const v1::EnrollRequest* request,
                       v1::EnrollResponse* response) override;
@@ -26,6 +27,7 @@ class EnrollmentService final : public v1::EnrollmentService::Service {
   void Convert(const JoinResult& result, v1::EnrollResponse& response) const;
 
   Enrollment& enrollment_;
+  const CallShares& shares_;
   const std::string ca_pem_;
 };
 

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/version.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/key_line.h"
@@ -223,6 +224,15 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
   v1::ControllerMessage welcome;
   welcome.mutable_welcome()->set_node_name(node.name);
   *welcome.mutable_welcome()->mutable_controller_time() = ToTimestamp(clock_.Now());
+  welcome.mutable_welcome()->set_controller_version(kVersion);
+  if (is_on_probation_.load()) {
+    {
+      absl::MutexLock lock(&mutex_);
+      SetPace(fleet_size_, *welcome.mutable_welcome());
+    }
+    RETURN_IF_ERROR(session->Send(welcome));
+    return absl::UnavailableError("the controller is being exchanged");
+  }
   welcome.mutable_welcome()->set_renew_certificate(session->must_renew());
 
   std::shared_ptr<AgentSession> before;

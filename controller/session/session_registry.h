@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +64,10 @@ class SessionRegistry final : public AgentSessions {
   bool IsConnected(absl::string_view node_uuid) const override;
   std::vector<AgentSessionInfo> List() const override;
   void Disconnect(absl::string_view node_uuid, const absl::Status& why) override;
+
+  // On probation agents are welcomed, so that they know this version answers, and sent away: what
+  // they report must not go into a store that may be put back.
+  void SetProbation(bool is_on) { is_on_probation_.store(is_on); }
 
   // Ends all streams with UNAVAILABLE, and those that begin from now on: the controller is
   // stopping.
@@ -132,6 +137,7 @@ class SessionRegistry final : public AgentSessions {
   // The most nodes there have been: in the store at the start, connected since. Never falls,
   // because a session keeps to the interval of heartbeats that its Welcome told it.
   size_t fleet_size_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> is_on_probation_ = false;
   bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

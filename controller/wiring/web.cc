@@ -85,8 +85,11 @@ absl::StatusOr<std::unique_ptr<WebFront>> StartWebFront(const Config& config, Co
       },
       .cluster = config.cluster,
   });
-  ASSIGN_OR_RETURN(web->server,
-                   HttpServer::Start(options, [page = &web->page](const HttpRequest& request) {
+  ASSIGN_OR_RETURN(web->server, HttpServer::Start(options, [page = &web->page,
+                                                            &core](const HttpRequest& request) {
+                     const absl::Status open = core.shares.CheckOpen();
+                     if (!open.ok())
+                       return HttpReply{.status = 503, .body = std::string(open.message())};
                      return page->Answer(request);
                    }));
   front.web_logins.SetPlace(PlaceOfPage(config, web->server->port()));

@@ -233,6 +233,10 @@ void ClaimAgent(const v1::Step& step, Claims& claims) {
   claims.Of("the agent").Want("version", step.agent().version());
 }
 
+void ClaimController(const v1::Step& step, Claims& claims) {
+  claims.Of("the controller").Want("version", step.controller().version());
+}
+
 void ClaimHostname(const v1::Step& step, Claims& claims) {
   claims.Of("the host name").Want("value", step.hostname().name());
 }
@@ -354,6 +358,7 @@ constexpr struct {
     {v1::Step::kMount, &ClaimMount},
     {v1::Step::kMounts, &ClaimMounts},
     {v1::Step::kAgent, &ClaimAgent},
+    {v1::Step::kController, &ClaimController},
     {v1::Step::kDownload, &ClaimDownload},
     {v1::Step::kArchive, &ClaimArchive},
     {v1::Step::kFilesIn, &ClaimFilesIn},

@@ -13,6 +13,8 @@
 namespace muster::controller {
 namespace {
 
+constexpr absl::string_view kAgentStream = "/muster.v1.AgentSessionService/Connect";
+
 absl::Status Pass(const grpc::AuthMetadataProcessor::InputMetadata& metadata,
                   const grpc::AuthContext& context, const Denylist& denylist, absl::Time now,
                   CallShares& shares) {
@@ -37,6 +39,7 @@ absl::Status AdmitCall(const Identity& identity, absl::string_view rpc, absl::st
                        CallKind kind) {
   RETURN_IF_ERROR(CheckStanding(identity, denylist, now));
   RETURN_IF_ERROR(Authorize(rpc, identity, verb));
+  if (rpc != kAgentStream) RETURN_IF_ERROR(shares.CheckOpen());
   return identity.role == Role::kNode ? absl::OkStatus() : shares.Admit(identity.name, kind);
 }
 

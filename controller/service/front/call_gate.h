@@ -16,9 +16,9 @@ class Clock;
 namespace muster::controller {
 
 // Whether a person or a node may make this call now: its certificate is neither expired nor denied,
-// the authorization table allows the call, and a person has not too many calls in progress, of
-// which this one is from now on. For calls that reach us by other ways than gRPC, too. `verb` as of
-// Authorize().
+// the authorization table allows the call, the controller is not on probation, and a person has not
+// too many calls in progress, of which this one is from now on. For calls that reach us by other
+// ways than gRPC, too. `verb` as of Authorize().
 absl::Status AdmitCall(const Identity& identity, absl::string_view rpc, absl::string_view verb,
                        const Denylist& denylist, absl::Time now, CallShares& shares, CallKind kind);
 

@@ -110,6 +110,12 @@ void CallShares::Forget(absl::string_view person) {
   if (!has_calls) shares_.erase(found);
 }
 
+absl::Status CallShares::CheckOpen() const {
+  if (!is_shut_.load()) return absl::OkStatus();
+  return absl::UnavailableError(
+      "this musterd takes no calls while it is being exchanged; try again in a minute");
+}
+
 absl::Status CallShares::Admit(absl::string_view person, CallKind kind) {
   absl::MutexLock lock(&mutex_);
   Share& share = ShareOf(person, kind);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <string>
@@ -43,6 +44,12 @@ class CallShares {
   // `clock` must outlive the object.
   explicit CallShares(Clock& clock) : clock_(clock) {}
 
+  // While the controller is on probation, nobody's calls are taken but the streams of agents.
+  void Shut() { is_shut_.store(true); }
+  void Open() { is_shut_.store(false); }
+  // Unavailable while it is shut.
+  absl::Status CheckOpen() const;
+
   // ResourceExhausted, naming the limit and the remedy: the person has as many already.
   absl::Status Admit(absl::string_view person, CallKind kind);
   void Begin(absl::string_view person, CallKind kind);
@@ -68,6 +75,7 @@ class CallShares {
   void Forget(absl::string_view person) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
+  std::atomic<bool> is_shut_ = false;
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, Shares> shares_ ABSL_GUARDED_BY(mutex_);
 };

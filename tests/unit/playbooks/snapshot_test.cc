@@ -76,6 +76,24 @@ TEST_F(OsSnapshotTest, NodesWithDnfKeepTheirs) {
   EXPECT_THAT(Sources(), ElementsAre("http://h"));
 }
 
+TEST_F(OsSnapshotTest, ANodeMayGetSomeOfItsRepositories) {
+  options_.offer.snapshots["2026-11-26"].push_back(
+      {"ubuntu",
+       "http://login1:7480/snapshot/2026-11-26/ubuntu",
+       {"noble"},
+       {"main"},
+       {"amd64"},
+       "/usr/share/keyrings/ubuntu-archive-keyring.gpg",
+       ""});
+  Set(R"({"os_snapshot": "2026-11-26"})");
+  EXPECT_THAT(Sources(), ElementsAre("http://login1:7480/snapshot/2026-11-26/debian",
+                                     "http://login1:7480/snapshot/2026-11-26/ubuntu"));
+  Set(R"({"os_snapshot": "2026-11-26", "os_snapshot_repositories": ["ubuntu"]})");
+  EXPECT_THAT(Sources(), ElementsAre("http://login1:7480/snapshot/2026-11-26/ubuntu"));
+  Set(R"({"os_snapshot": "2026-11-26", "os_snapshot_repositories": ["ubuntu", "suse"]})");
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
 TEST_F(OsSnapshotTest, AnUnknownOneFailsTheNodesPlan) {
   Set(R"({"os_snapshot": "2026-11-27"})");
   EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));

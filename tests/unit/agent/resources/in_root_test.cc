@@ -16,9 +16,9 @@ class InRootTest : public ResourceTest {
 };
 
 TEST_F(InRootTest, EveryKindHasAnAnswer) {
-  const std::vector<std::string> kNothing = {"agent",         "container_image", "file_system",
-                                             "last_reboot",   "pending_reboot",  "reboot",
-                                             "slurm_accounts"};
+  const std::vector<std::string> kNothing = {"agent",       "container_image", "controller",
+                                             "file_system", "last_reboot",     "pending_reboot",
+                                             "reboot",      "slurm_accounts"};
   const std::vector<std::string> kLasting = {"hostname", "kernel_module", "mount", "mounts",
                                              "sysctl",   "sysctls",       "unit"};
   const auto* kinds = v1::Step::descriptor()->FindOneofByName("resource");

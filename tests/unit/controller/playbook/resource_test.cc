@@ -21,6 +21,8 @@ struct ResourceRow {
 std::ostream& operator<<(std::ostream& out, const ResourceRow& row) { return out << row.name; }
 
 const ResourceRow kResourceRows[] = {
+    {"Controller", "controller: {version: 0.2.0, packages: /x.deb, allow_downgrade: true}",
+     "controller { version: '0.2.0' packages: '/x.deb' allow_downgrade: true }"},
     {"Package", "package: {name: munge, state: latest, recommends: true}",
      "package { names: 'munge' state: PACKAGE_STATE_LATEST install_recommends: true }"},
     {"PackageVersion", "package: {names: [a, b], version: 1.20, state: present}",
