@@ -60,6 +60,7 @@ Work::Work(const Config& config, Core& core)
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
       power(ForPower()),
       rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
+      boots(ForBoots()),
       timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
                   core.clock) {
@@ -86,6 +87,7 @@ absl::Status Work::Start() {
   commands.Start();
   power.Start();
   rescue.Start();
+  RETURN_IF_ERROR(boots.Start());
   timelines.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
@@ -108,6 +110,7 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
+  boots.Stop();
   rescue.Stop();
   power.Stop();
   health.Stop();
@@ -333,6 +336,19 @@ power::PowerCollaborators Work::ForPower() {
       .claims = claims,
       .slurm = slurm,
       .open_bmc = power::OpenBmc,
+      .warn = LogWarning,
+  };
+}
+
+boot::Boots::Means Work::ForBoots() {
+  return {
+      .store = *core_.resources.store,
+      .clock = core_.clock,
+      .images = *core_.resources.images,
+      .inventory = [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+        ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
+        return std::move(latest.inventory);
+      },
       .warn = LogWarning,
   };
 }
