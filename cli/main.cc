@@ -17,11 +17,11 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit,      AddStatus, AddHealth,  AddSilence, AddEvent,      AddDrift,    AddWhoAmI,
-    AddInventory, AddToken,  AddNode,    AddPower,   AddExec,       AddPlan,     AddApply,
-    AddRun,       AddUpdate, AddRollout, AddBundle,  AddValidate,   AddHardware, AddStack,
-    AddSnapshot,  AddImage,  AddExplain, AddSecret,  AddUser,       AddCa,       AddAudit,
-    AddNotify,    AddWeb,    AddBackup,  AddHelp,    AddCompletion,
+    AddInit,      AddStatus,   AddHealth, AddSilence, AddEvent,  AddDrift,      AddWhoAmI,
+    AddInventory, AddToken,    AddNode,   AddPower,   AddBoot,   AddExec,       AddPlan,
+    AddApply,     AddRun,      AddUpdate, AddRollout, AddBundle, AddValidate,   AddHardware,
+    AddStack,     AddSnapshot, AddImage,  AddExplain, AddSecret, AddUser,       AddCa,
+    AddAudit,     AddNotify,   AddWeb,    AddBackup,  AddHelp,   AddCompletion,
 };
 
 // The verb that the command line leads to.
