@@ -17,11 +17,12 @@ namespace {
 
 // In the order of --help.
 constexpr void (*kNouns[])(CLI::App&, Context&) = {
-    AddInit,     AddStatus,    AddHealth,   AddTop,     AddSilence,    AddEvent,  AddDrift,
-    AddWhoAmI,   AddInventory, AddToken,    AddNode,    AddPower,      AddExec,   AddPlan,
-    AddApply,    AddRun,       AddUpdate,   AddRollout, AddController, AddBundle, AddValidate,
-    AddHardware, AddStack,     AddSnapshot, AddImage,   AddExplain,    AddSecret, AddUser,
-    AddCa,       AddAudit,     AddNotify,   AddWeb,     AddBackup,     AddHelp,   AddCompletion,
+    AddInit,     AddStatus,     AddHealth,    AddTop,      AddSilence,  AddEvent,
+    AddDrift,    AddWhoAmI,     AddInventory, AddToken,    AddNode,     AddPower,
+    AddBoot,     AddExec,       AddPlan,      AddApply,    AddRun,      AddUpdate,
+    AddRollout,  AddController, AddBundle,    AddValidate, AddHardware, AddStack,
+    AddSnapshot, AddImage,      AddExplain,   AddSecret,   AddUser,     AddCa,
+    AddAudit,    AddNotify,     AddWeb,       AddBackup,   AddHelp,     AddCompletion,
 };
 
 // The verb that the command line leads to.

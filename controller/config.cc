@@ -35,6 +35,7 @@ constexpr Key kKeys[] = {
     {"web_address", &Config::web_address, false, true},
     {"web_certificate", &Config::web_certificate, false, false},
     {"web_key", &Config::web_key, false, false},
+    {"boot_listen", &Config::boot_listen, false, true, {"off"}},
     {"pki_directory", &Config::pki_directory, false, false},
     {"state_directory", &Config::state_directory, false, false},
     {"package_directory", &Config::package_directory, false, false},

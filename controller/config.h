@@ -24,6 +24,8 @@ struct Config {
   std::string web_address;
   std::string web_certificate;
   std::string web_key;
+  // What machines boot from, by plain HTTP; "off": nothing.
+  std::string boot_listen = "off";
   std::string pki_directory = "/etc/muster/pki";
   std::string state_directory = "/var/lib/muster-controller";
   std::string package_directory = "/usr/share/muster/packages";

@@ -100,6 +100,10 @@ int Controller::metrics_port() const {
   const auto& server = modules_->front.metrics_server;
   return server == nullptr ? 0 : server->port();
 }
+int Controller::boot_port() const {
+  const auto& server = modules_->front.boot_server;
+  return server == nullptr ? 0 : server->port();
+}
 int Controller::web_port() const {
   const auto& web = modules_->front.web;
   return web == nullptr ? 0 : web->server->port();

@@ -40,6 +40,7 @@ class Controller {
   int package_port() const;
   int metrics_port() const;  // 0: off
   int web_port() const;      // 0: off
+  int boot_port() const;     // 0: off
 
  private:
   struct Modules;

@@ -5,11 +5,12 @@ import {badge} from './words.js';
 
 const TONES = {
   'condition.bad': 'bad', 'node.lost': 'bad', 'health.breaker_open': 'bad', 'node.clone': 'bad', 'node.key_copied': 'bad',
-  'health.quarantine': 'bad', 'health.reboot_failed': 'bad', 'node.cut_off': 'bad', 'rollout.abort': 'bad',
+  'health.quarantine': 'bad', 'health.reboot_failed': 'bad', 'node.cut_off': 'bad', 'rollout.abort': 'bad', 'boot.refused': 'bad',
+  'boot.no_image': 'bad',
   'condition.unknown': 'warn', 'node.drain': 'warn', 'health.drain': 'warn', 'slurm.drain': 'warn', 'rollout.pause': 'warn',
   'condition.good': 'good', 'node.back': 'good', 'node.resume': 'good', 'health.resume': 'good', 'slurm.resume': 'good',
 };
-const FAMILIES = ['backup', 'ca', 'condition', 'exec', 'health', 'image', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
+const FAMILIES = ['backup', 'boot', 'ca', 'condition', 'exec', 'health', 'image', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
   'snapshot', 'validation'];
 
 // "c001" is a link, "c[001-004]" leads to the nodes.
@@ -53,7 +54,7 @@ class Events {
   }
 
   async older() {
-    const page = await get('timeline', {...this.query(), audit: this.next.audit, health: this.next.health});
+    const page = await get('timeline', {...this.query(), audit: this.next.audit, health: this.next.health, boot: this.next.boot});
     this.hasOlder = true;
     this.events = [...this.events, ...page.events];
     this.next = page.next;

@@ -32,6 +32,10 @@ metrics_listen: 127.0.0.1:7481
 # files of another certificate than the controller's.
 web_listen: 127.0.0.1:7482
 
+# What machines boot from the network, by plain HTTP; an address in their network: 10.0.0.1:7483. "off":
+# nothing.
+boot_listen: "off"
+
 # Keys and certificates that `muster init` made.
 pki_directory: $4/pki
 

@@ -33,6 +33,7 @@ void AddInventory(CLI::App& app, Context& context);
 void AddNode(CLI::App& app, Context& context);
 void AddNotify(CLI::App& app, Context& context);
 void AddPlan(CLI::App& app, Context& context);
+void AddBoot(CLI::App& app, Context& context);
 void AddPower(CLI::App& app, Context& context);
 void AddRollout(CLI::App& app, Context& context);
 void AddRun(CLI::App& app, Context& context);

@@ -1,8 +1,11 @@
 // A request and its reply, whoever carries them.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +44,18 @@ struct HttpReply {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   int fd = -1;  // an open file to send instead of `body`; the server closes it
+  // The part of the file that is sent; nullopt: all of it.
+  struct Part {
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  std::optional<Part> part = std::nullopt;
   std::vector<std::pair<std::string, std::string>> headers = {};  // besides the content's type
   std::shared_ptr<HttpStream> stream = nullptr;                   // sent instead of `body`
   std::shared_ptr<LaterReply> later = nullptr;  // the reply that is awaited instead of this one
+  // Called, in a thread of the server, when the last byte of the reply has been handed to the
+  // network; never for HEAD, and not for a reader that left before.
+  std::function<void()> on_sent = nullptr;
 };
 
 }  // namespace muster::controller

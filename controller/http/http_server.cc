@@ -53,6 +53,12 @@ MHD_Response* ResponseOf(MHD_Connection* connection, HttpReply& reply) {
   if (reply.fd < 0)
     return MHD_create_response_from_buffer(reply.body.size(), reply.body.data(),
                                            MHD_RESPMEM_MUST_COPY);
+  if (reply.part.has_value()) {
+    MHD_Response* const part =
+        MHD_create_response_from_fd_at_offset64(reply.part->bytes, reply.fd, reply.part->offset);
+    if (part == nullptr) close(reply.fd);
+    return part;
+  }
   struct stat info {};
   MHD_Response* const response =
       fstat(reply.fd, &info) == 0
@@ -103,11 +109,15 @@ std::string PeerOf(MHD_Connection* connection) {
 // What is known of a request before all of it is there. Lives from its headers to its reply.
 struct Arriving {
   std::string body;
+  std::function<void()> on_sent;      // of the reply
   std::shared_ptr<LaterReply> later;  // the reply, once it is awaited
 };
 
-void Forget(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
-  delete static_cast<Arriving*>(*state);
+void Forget(void*, MHD_Connection*, void** state, MHD_RequestTerminationCode code) {
+  const auto* const arriving = static_cast<Arriving*>(*state);
+  if (arriving != nullptr && arriving->on_sent && code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+    arriving->on_sent();
+  delete arriving;
   *state = nullptr;
 }
 
@@ -172,7 +182,10 @@ MHD_Result Handle(void* data, MHD_Connection* connection, const char* url, const
   MHD_get_connection_values(connection, MHD_COOKIE_KIND, &AddValue, &request.cookies);
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddValue, &request.query);
   HttpReply reply = server.Answer(request);
-  if (reply.later == nullptr) return Send(connection, std::move(reply));
+  if (reply.later == nullptr) {
+    if (std::strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) arriving->on_sent = reply.on_sent;
+    return Send(connection, std::move(reply));
+  }
   arriving->later = std::move(reply.later);
   return Await(connection, *arriving->later);
 }
@@ -223,13 +236,19 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& opt
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
   if (address.is_ipv6) flags |= MHD_USE_DUAL_STACK;
   if (has_tls) flags |= MHD_USE_TLS;
-  std::vector<MHD_OptionItem> tls;
+  std::vector<MHD_OptionItem> more;
   if (has_tls) {
-    tls = {{MHD_OPTION_HTTPS_MEM_CERT, 0, const_cast<char*>(options.certificate_pem.c_str())},
-           {MHD_OPTION_HTTPS_MEM_KEY, 0, const_cast<char*>(options.key_pem.c_str())},
-           {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)}};
+    more = {{MHD_OPTION_HTTPS_MEM_CERT, 0, const_cast<char*>(options.certificate_pem.c_str())},
+            {MHD_OPTION_HTTPS_MEM_KEY, 0, const_cast<char*>(options.key_pem.c_str())},
+            {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)}};
   }
-  tls.push_back({MHD_OPTION_END, 0, nullptr});
+  if (options.max_connection_bytes > 0)
+    more.push_back({MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                    static_cast<intptr_t>(options.max_connection_bytes), nullptr});
+  if (options.max_connections_per_peer > 0)
+    more.push_back({MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                    static_cast<intptr_t>(options.max_connections_per_peer), nullptr});
+  more.push_back({MHD_OPTION_END, 0, nullptr});
   errno = 0;
   // A pool of one thread is no pool.
   server->daemon_ =
@@ -238,7 +257,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& opt
                        options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options.idle_seconds,
                        MHD_OPTION_THREAD_POOL_SIZE, options.threads > 1 ? options.threads : 0U,
                        MHD_OPTION_NOTIFY_COMPLETED, &Forget, nullptr, MHD_OPTION_NOTIFY_CONNECTION,
-                       &WatchPeer, nullptr, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
+                       &WatchPeer, nullptr, MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
   if (server->daemon_ != nullptr) return server;
   if (has_tls && errno == 0) {
     return absl::FailedPreconditionError(

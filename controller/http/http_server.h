@@ -29,6 +29,9 @@ class HttpServer {
     unsigned max_connections = 16;  // more wait
     unsigned threads = 1;
     unsigned idle_seconds = 60;
+    unsigned max_connections_per_peer = 0;  // more of one address are closed; 0: no limit
+    // What a connection may take in memory; longer headers are refused. 0: libmicrohttpd's own.
+    size_t max_connection_bytes = 0;
     // PEM, of TLS; both empty: plain HTTP.
     std::string certificate_pem = {};
     std::string key_pem = {};

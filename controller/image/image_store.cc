@@ -209,6 +209,13 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::Find(absl::string_view text) co
                                                  "; write more digits"));
 }
 
+absl::StatusOr<ImageStore::ImagePtr> ImageStore::Get(absl::string_view digest) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = images_.find(std::string(digest));
+  if (found != images_.end()) return found->second.whole;
+  return absl::NotFoundError("there is no image of this digest");
+}
+
 absl::StatusOr<ImageStore::ImagePtr> ImageStore::FindBuild(absl::string_view text) const {
   ASSIGN_OR_RETURN(const ImageReference reference, ParseImageReference(text));
   if (!reference.digest.empty()) return Find(text);

@@ -44,7 +44,9 @@ class ImageStore {
   // The image that the reference means (see ParseImageReference). NotFound, with the nearest name;
   // InvalidArgument: several digests begin so; FailedPrecondition: the pinned build is damaged.
   absl::StatusOr<ImagePtr> Find(absl::string_view reference) const;
-  // The same, but InvalidArgument for a reference without a digest.
+  // The build of this digest. NotFound: there is none.
+  absl::StatusOr<ImagePtr> Get(absl::string_view digest) const;
+  // As Find(), but InvalidArgument for a reference without a digest.
   absl::StatusOr<ImagePtr> FindBuild(absl::string_view reference) const;
   // With `packages` and `pinned`.
   v1::Image Describe(const v1::Image& image) const;

@@ -14,6 +14,7 @@
 #include "common/base/text/hostlist.h"
 #include "common/yaml/value.h"
 #include "controller/inventory/bmc_access.h"
+#include "controller/inventory/boot_choice.h"
 #include "controller/inventory/names.h"
 #include "controller/inventory/words.h"
 
@@ -155,7 +156,7 @@ void InventoryBuilder::ReadNodes(const yaml::Document& document, const yaml::Ent
   }
   const std::optional<Reference> address = ReadReference(document, reader, "address");
   const std::optional<Reference> bmc = ReadReference(document, reader, "bmc_address");
-  const std::optional<Reference> mac = ReadReference(document, reader, "mac");
+  const std::vector<Reference> macs = ReadReferences(document, reader, "mac");
   NodeBlock block;
   block.rack = ReadReference(document, reader, "rack");
   block.groups = ReadReferences(document, reader, "groups");
@@ -171,12 +172,7 @@ void InventoryBuilder::ReadNodes(const yaml::Document& document, const yaml::Ent
     errors_.Add(origin, absl::StrCat("more than ", kMaxNodes, " nodes"));
     return;
   }
-  if (mac.has_value() && errors_.Check(mac->origin, CheckMac(mac->text))) {
-    common.mac = absl::AsciiStrToLower(mac->text);
-    if (names->size() > 1) {
-      errors_.Add(mac->origin, absl::StrCat("one MAC address for ", names->size(), " nodes"));
-    }
-  }
+  const bool has_macs = CheckMacs(macs, names->size());
   const std::vector<std::string> addresses = ZipAddresses(address, names->size());
   const std::vector<std::string> bmcs = ZipAddresses(bmc, names->size());
   std::vector<Variable> common_vars;
@@ -198,6 +194,7 @@ void InventoryBuilder::ReadNodes(const yaml::Document& document, const yaml::Ent
     for (Variable& variable : node.vars) variable.owner = name;
     node.address = addresses.empty() ? name : addresses[i];
     ClaimAddress(node.address, name, addresses.empty() ? origin : address->origin);
+    if (has_macs) SetMacs(macs, i, names->size(), &node);
     if (bmcs.empty()) continue;
     node.bmc_address = bmcs[i];
     ClaimAddress(node.bmc_address, name, bmc->origin);
@@ -242,6 +239,36 @@ void InventoryBuilder::ClaimAddress(const std::string& address, const std::strin
   errors_.Add(origin,
               absl::StrCat("address ", address, " of node ", node, " already belongs to ",
                            at->second.text, " (", at->second.origin.ToPlace().ToString(), ")"));
+}
+
+bool InventoryBuilder::CheckMacs(const std::vector<Reference>& written, size_t nodes) {
+  for (const Reference& mac : written) {
+    if (!errors_.Check(mac.origin, CheckMac(mac.text))) return false;
+  }
+  if (written.empty() || nodes == 1 || written.size() == nodes) return true;
+  errors_.Add(written.front().origin,
+              absl::StrCat(written.size() == 1 ? "one MAC address"
+                                               : absl::StrCat(written.size(), " MAC addresses"),
+                           " for ", nodes, " nodes: write a list with one for each"));
+  return false;
+}
+
+void InventoryBuilder::SetMacs(const std::vector<Reference>& written, size_t index, size_t nodes,
+                               Node* node) {
+  const size_t first = nodes > 1 ? index : 0;
+  const size_t end = nodes > 1 ? index + 1 : written.size();
+  for (size_t i = first; i < std::min(end, written.size()); ++i) {
+    std::string mac = absl::AsciiStrToLower(written[i].text);
+    const auto [at, is_new] = macs_.try_emplace(mac, Reference{node->name, written[i].origin});
+    if (!is_new) {
+      errors_.Add(written[i].origin,
+                  absl::StrCat("MAC address ", mac, " of node ", node->name, " already belongs to ",
+                               at->second.text, " (", at->second.origin.ToPlace().ToString(), ")"));
+      continue;
+    }
+    inventory_.mac_index_[mac] = inventory_.node_index_.at(node->name);
+    node->macs.push_back(std::move(mac));
+  }
 }
 
 void InventoryBuilder::ReadRack(const yaml::Document& document, const yaml::Entry& entry) {
@@ -384,6 +411,7 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
     }
     auto value = std::make_shared<const nlohmann::ordered_json>(yaml::ToValue(entry.value));
     errors_.Check(Origin{&document, entry.value.mark()}, CheckBmcVariable(entry.key, *value));
+    errors_.Check(Origin{&document, entry.value.mark()}, CheckBootVariable(entry.key, *value));
     out->push_back(
         Variable{entry.key, std::move(value), level, std::string(owner), origin.ToPlace()});
   }

@@ -108,6 +108,10 @@ class InventoryBuilder {
   // One address a node, or empty when none was written or an error was reported.
   std::vector<std::string> ZipAddresses(const std::optional<Reference>& written, size_t nodes);
   void ClaimAddress(const std::string& address, const std::string& node, const Origin& origin);
+  // Whether these can be the addresses of the ports of so many nodes; reports why not.
+  bool CheckMacs(const std::vector<Reference>& written, size_t nodes);
+  // All of them where the entry has one node, otherwise the one at `index`.
+  void SetMacs(const std::vector<Reference>& written, size_t index, size_t nodes, Node* node);
 
   void Resolve();
   void ReadVarsFiles();
@@ -151,6 +155,7 @@ class InventoryBuilder {
   std::vector<DriftSource> drift_sources_;
   std::vector<NodeBlock> node_blocks_;
   absl::flat_hash_map<std::string, Reference> addresses_;  // address → the node that has it
+  absl::flat_hash_map<std::string, Reference> macs_;       // the same
 };
 
 }  // namespace muster::controller

@@ -46,7 +46,8 @@ ordered_json NodeToValue(const Node& node) {
   Append(&object, "role", std::string(NodeRoleName(node.role)));
   Append(&object, "address", node.address);
   AppendUnlessEmpty(&object, "bmc_address", node.bmc_address);
-  AppendUnlessEmpty(&object, "mac", node.mac);
+  if (node.macs.size() == 1) Append(&object, "mac", node.macs.front());
+  if (node.macs.size() > 1) Append(&object, "mac", node.macs);
   AppendUnlessEmpty(&object, "rack", node.rack);
   Append(&object, "groups", node.groups);
   if (!node.vars.empty()) Append(&object, "vars", VarsToValue(node.vars));

@@ -71,6 +71,11 @@ const Node* Inventory::FindNode(absl::string_view name) const {
   return found == node_index_.end() ? nullptr : &nodes_[found->second];
 }
 
+const Node* Inventory::FindMac(absl::string_view mac) const {
+  const auto found = mac_index_.find(mac);
+  return found == mac_index_.end() ? nullptr : &nodes_[found->second];
+}
+
 const Group* Inventory::FindGroup(absl::string_view name) const {
   const auto found = group_index_.find(name);
   return found == group_index_.end() ? nullptr : &groups_[found->second];

@@ -47,10 +47,10 @@ struct Variable {
 struct Node {
   std::string name;
   NodeRole role = NodeRole::kCompute;
-  std::string address;      // IP address or host name; the node's name where none was written
-  std::string bmc_address;  // of the management controller; "" where none was written
-  std::string mac;          // lower case with colons; "" where none was written
-  std::string rack;         // "" where in none
+  std::string address;            // IP address or host name; the node's name where none was written
+  std::string bmc_address;        // of the management controller; "" where none was written
+  std::vector<std::string> macs;  // of its ports, lower case with colons; no other node has them
+  std::string rack;               // "" where in none
   // All groups that the node is in, directly or by nesting, the general before the special: "all",
   // its role's group, then explicit groups, each before those nested in it.
   std::vector<std::string> groups;
@@ -125,6 +125,7 @@ class Inventory {
 
   // nullptr when there is none with that name. The pointers live as long as the inventory.
   const Node* FindNode(absl::string_view name) const;
+  const Node* FindMac(absl::string_view mac) const;  // lower case with colons
   const Rack* FindRack(absl::string_view name) const;
   const Group* FindGroup(absl::string_view name) const;
   const Partition* FindPartition(absl::string_view name) const;
@@ -146,6 +147,7 @@ class Inventory {
   std::shared_ptr<const HealthPolicy> health_;
   std::vector<Variable> vars_;
   absl::flat_hash_map<std::string, size_t> node_index_;
+  absl::flat_hash_map<std::string, size_t> mac_index_;
   absl::flat_hash_map<std::string, size_t> group_index_;
 };
 

@@ -56,6 +56,7 @@ absl::Status TimelineService::List(const v1::ListTimelineRequest& request,
     if (!request.has_before()) {
       before.set_audit(response.newest().audit() + 1);
       before.set_health(response.newest().health() + 1);
+      before.set_boot(response.newest().boot() + 1);
     }
     ASSIGN_OR_RETURN(page, timeline::ReadBackwards(txn, query, before, since, limit));
     return absl::OkStatus();

@@ -38,6 +38,7 @@ class RolloutTable;
 class NotificationTable;
 class NotificationDeliveryTable;
 class HealthTable;
+class BootTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
 class Transaction {
@@ -66,6 +67,7 @@ class Transaction {
   virtual NotificationTable& notifications() = 0;
   virtual NotificationDeliveryTable& notification_deliveries() = 0;
   virtual HealthTable& health() = 0;
+  virtual BootTable& boots() = 0;
 };
 
 // Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "controller/store/boot_tables.h"
 #include "controller/store/health_tables.h"
 #include "controller/store/notification_tables.h"
 #include "controller/store/rollout_tables.h"

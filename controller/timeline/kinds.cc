@@ -13,6 +13,16 @@ using enum Concerns;
 
 constexpr Kind kKinds[] = {
     {"backup.restore", kNone, false, "the store was restored from a backup"},
+    {"boot.clear", kSubject, false, "nodes boot what the inventory says again"},
+    {"boot.initrd", kSubject, false, "a node was sent its initramfs"},
+    {"boot.kernel", kSubject, false, "a node was sent its kernel"},
+    {"boot.no_image", kSubject, false, "the controller does not have what a node is to boot"},
+    {"boot.refused", kSubject, false, "a node's root does not have its digest and was not booted"},
+    {"boot.root", kSubject, false, "a node was sent its root"},
+    {"boot.script", kSubject, false, "a node has asked what to boot"},
+    {"boot.set", kSubject, false, "a person decided what nodes boot"},
+    {"boot.switched", kSubject, false, "a node's initramfs hands over to the root"},
+    {"boot.verified", kSubject, false, "a node's root has its digest"},
     {"ca.change", kNone, false, "another authority signs, or the trusted roots have changed"},
     {"condition.bad", kSubject, false, "a condition of a node became bad"},
     {"condition.good", kSubject, false, "a condition of a node is good again"},

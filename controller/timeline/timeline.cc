@@ -16,6 +16,7 @@
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/timeline/kinds.h"
+#include "muster/v1/boot.pb.h"
 #include "muster/v1/health.pb.h"
 
 namespace muster::controller::timeline {
@@ -57,6 +58,14 @@ absl::string_view KindOf(const v1::Condition& condition) {
   if (is_good) return "condition.good";
   return condition.status() == v1::CONDITION_STATUS_BAD ? "condition.bad" : "condition.unknown";
 }
+
+// The kind of a step of a boot, as docs/events.md names it.
+constexpr std::pair<int, absl::string_view> kBootKinds[] = {
+    {v1::BOOT_PHASE_SCRIPT, "boot.script"},     {v1::BOOT_PHASE_KERNEL, "boot.kernel"},
+    {v1::BOOT_PHASE_INITRD, "boot.initrd"},     {v1::BOOT_PHASE_ROOT, "boot.root"},
+    {v1::BOOT_PHASE_VERIFIED, "boot.verified"}, {v1::BOOT_PHASE_SWITCHED, "boot.switched"},
+    {v1::BOOT_PHASE_REFUSED, "boot.refused"},   {v1::BOOT_PHASE_NO_IMAGE, "boot.no_image"},
+};
 
 // Makes the events that a query wants, and counts what that costs.
 class Reader {
@@ -101,6 +110,20 @@ class Reader {
                                      condition.object()));
     event.set_text(condition.evidence().empty() ? std::string(FindKind(kind)->meaning)
                                                 : condition.evidence());
+    return event;
+  }
+
+  absl::StatusOr<std::optional<v1::TimelineEvent>> EventOf(const BootStepRecord& row) {
+    Count(0);
+    if (!query_.nodes.empty() && !query_.nodes.contains(row.node)) return std::nullopt;
+    const auto kind = std::find_if(std::begin(kBootKinds), std::end(kBootKinds),
+                                   [&](const auto& each) { return each.first == row.phase; });
+    if (kind == std::end(kBootKinds) || !TakesKind(query_.kinds, kind->second)) return std::nullopt;
+    v1::TimelineEvent event;
+    *event.mutable_time() = ToTimestamp(row.time);
+    event.set_kind(std::string(kind->second));
+    event.set_nodes(row.node);
+    event.set_text(row.detail.empty() ? std::string(FindKind(kind->second)->meaning) : row.detail);
     return event;
   }
 
@@ -181,9 +204,8 @@ class PageWriter {
     events_.push_back(std::move(event));
     return true;
   }
-  void SetPosition(uint64_t audit, uint64_t health) {
-    events_.back().mutable_position()->set_audit(audit);
-    events_.back().mutable_position()->set_health(health);
+  void SetPosition(const v1::TimelinePosition& position) {
+    *events_.back().mutable_position() = position;
   }
   std::vector<v1::TimelineEvent> Take() {
     Finish();
@@ -211,8 +233,22 @@ class PageWriter {
 
 enum class Order { kBackwards, kForwards };
 
-absl::StatusOr<Page> Read(Reader& reader, Source<EventRecord>& audit,
-                          Source<HealthEventRecord>& health, Order order, absl::Time since,
+// All that events are made of.
+struct Sources {
+  Source<EventRecord> audit;
+  Source<HealthEventRecord> health;
+  Source<BootStepRecord> boot;
+
+  v1::TimelinePosition Position() const {
+    v1::TimelinePosition position;
+    position.set_audit(audit.place());
+    position.set_health(health.place());
+    position.set_boot(boot.place());
+    return position;
+  }
+};
+
+absl::StatusOr<Page> Read(Reader& reader, Sources sources, Order order, absl::Time since,
                           uint32_t limit) {
   PageWriter page(limit);
   Page result;
@@ -222,30 +258,40 @@ absl::StatusOr<Page> Read(Reader& reader, Source<EventRecord>& audit,
     const bool is_event = event.has_value();
     if (is_event && !page.Add(*std::move(event), may_fold)) return false;
     source.Pop();
-    if (is_event) page.SetPosition(audit.place(), health.place());
+    if (is_event) page.SetPosition(sources.Position());
     return true;
   };
+  const auto comes_first = [order](absl::Time a, absl::Time b) {
+    return order == Order::kForwards ? a <= b : a >= b;
+  };
   while (!reader.is_exhausted()) {
-    ASSIGN_OR_RETURN(const EventRecord* const act, audit.Head());
-    ASSIGN_OR_RETURN(const HealthEventRecord* const change, health.Head());
-    if (act == nullptr && change == nullptr) {
+    ASSIGN_OR_RETURN(const EventRecord* const act, sources.audit.Head());
+    ASSIGN_OR_RETURN(const HealthEventRecord* const change, sources.health.Head());
+    ASSIGN_OR_RETURN(const BootStepRecord* const step, sources.boot.Head());
+    if (act == nullptr && change == nullptr && step == nullptr) {
       result.is_last = true;
       break;
     }
-    const bool is_act = change == nullptr ||
-                        (act != nullptr && (order == Order::kForwards ? act->time <= change->time
-                                                                      : act->time >= change->time));
-    if ((is_act ? act->time : change->time) < since) {
-      is_act ? audit.End() : health.End();
+    const absl::Time none =
+        order == Order::kForwards ? absl::InfiniteFuture() : absl::InfinitePast();
+    const absl::Time acted = act == nullptr ? none : act->time;
+    const absl::Time changed = change == nullptr ? none : change->time;
+    const absl::Time stepped = step == nullptr ? none : step->time;
+    const bool is_act =
+        act != nullptr && comes_first(acted, changed) && comes_first(acted, stepped);
+    const bool is_change = !is_act && change != nullptr && comes_first(changed, stepped);
+    const absl::Time time = is_act ? acted : is_change ? changed : stepped;
+    if (time < since) {
+      is_act ? sources.audit.End() : is_change ? sources.health.End() : sources.boot.End();
       continue;
     }
-    ASSIGN_OR_RETURN(const bool has_room,
-                     is_act ? take(audit, *act, false) : take(health, *change, true));
+    ASSIGN_OR_RETURN(const bool has_room, is_act      ? take(sources.audit, *act, false)
+                                          : is_change ? take(sources.health, *change, true)
+                                                      : take(sources.boot, *step, true));
     if (!has_room) break;
   }
   result.events = page.Take();
-  result.position.set_audit(audit.place());
-  result.position.set_health(health.place());
+  result.position = sources.Position();
   return result;
 }
 
@@ -265,6 +311,9 @@ absl::StatusOr<Query> QueryOf(const v1::TimelineFilter& filter) {
 
 absl::StatusOr<v1::TimelinePosition> Newest(Transaction& txn) {
   v1::TimelinePosition position;
+  ASSIGN_OR_RETURN(const std::vector<BootStepRecord> steps,
+                   txn.boots().ListStepsBefore(std::numeric_limits<uint64_t>::max(), 1));
+  if (!steps.empty()) position.set_boot(static_cast<uint64_t>(steps.front().sequence));
   ASSIGN_OR_RETURN(const std::vector<EventRecord> acts, txn.events().List(1, 0));
   ASSIGN_OR_RETURN(const std::vector<HealthEventRecord> changes,
                    txn.health().ListEvents("", "", 1));
@@ -286,8 +335,11 @@ absl::StatusOr<Page> ReadBackwards(Transaction& txn, const Query& query,
   Source<HealthEventRecord> health(
       [&](uint64_t place) { return txn.health().ListEventsBefore(place, kRowsAtOnce); },
       before.health());
-  return Read(reader, audit, health, Order::kBackwards, since.value_or(absl::InfinitePast()),
-              limit);
+  Source<BootStepRecord> boot(
+      [&](uint64_t place) { return txn.boots().ListStepsBefore(place, kRowsAtOnce); },
+      before.boot());
+  return Read(reader, {std::move(audit), std::move(health), std::move(boot)}, Order::kBackwards,
+              since.value_or(absl::InfinitePast()), limit);
 }
 
 absl::StatusOr<Page> ReadForwards(Transaction& txn, const Query& query,
@@ -298,7 +350,10 @@ absl::StatusOr<Page> ReadForwards(Transaction& txn, const Query& query,
   Source<HealthEventRecord> health(
       [&](uint64_t place) { return txn.health().ListEventsAfter(place, kRowsAtOnce); },
       after.health());
-  return Read(reader, audit, health, Order::kForwards, absl::InfinitePast(), limit);
+  Source<BootStepRecord> boot(
+      [&](uint64_t place) { return txn.boots().ListStepsAfter(place, kRowsAtOnce); }, after.boot());
+  return Read(reader, {std::move(audit), std::move(health), std::move(boot)}, Order::kForwards,
+              absl::InfinitePast(), limit);
 }
 
 }  // namespace muster::controller::timeline

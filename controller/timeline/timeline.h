@@ -1,5 +1,5 @@
-// What has happened in the cluster, read from what the store has anyway: the audit log, and the
-// history of conditions.
+// What has happened in the cluster, read from what the store has anyway: the audit log, the history
+// of conditions, and the steps of network boots.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline constexpr uint32_t kMaxEvents = 500;
 
 // The place after everything that is stored.
 absl::StatusOr<v1::TimelinePosition> Newest(Transaction& txn);
-// Newest first, before the position; nothing from before `since`. Both sources are in the order of
+// Newest first, before the position; nothing from before `since`. All sources are in the order of
 // their own sequences, and among each other by time: positions alone say what comes next, so pages
 // have neither gaps nor repeats.
 absl::StatusOr<Page> ReadBackwards(Transaction& txn, const Query& query,

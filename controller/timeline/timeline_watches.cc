@@ -13,7 +13,7 @@ namespace muster::controller::timeline {
 namespace {
 
 bool IsAt(const v1::TimelinePosition& a, const v1::TimelinePosition& b) {
-  return a.audit() == b.audit() && a.health() == b.health();
+  return a.audit() == b.audit() && a.health() == b.health() && a.boot() == b.boot();
 }
 
 }  // namespace
@@ -94,6 +94,7 @@ absl::StatusOr<std::shared_ptr<TimelineWatch>> TimelineWatches::Watch(
     // A store that was restored from a backup has fewer entries than the watcher has seen.
     position.set_audit(std::min(after->audit(), newest.audit()));
     position.set_health(std::min(after->health(), newest.health()));
+    position.set_boot(std::min(after->boot(), newest.boot()));
   }
   auto watcher =
       std::make_shared<Watcher>(std::move(query), std::move(position), std::move(on_ready));

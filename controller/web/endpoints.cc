@@ -129,9 +129,11 @@ JsonText ListTimeline(const WebCollaborators& with, const HttpRequest& request) 
     call.mutable_filter()->add_kinds(std::string(kind));
   ASSIGN_OR_RETURN(const uint64_t audit, NumberOf(request, "audit"));
   ASSIGN_OR_RETURN(const uint64_t health, NumberOf(request, "health"));
+  ASSIGN_OR_RETURN(const uint64_t boot, NumberOf(request, "boot"));
   if (!request.Query("audit").empty()) {
     call.mutable_before()->set_audit(audit);
     call.mutable_before()->set_health(health);
+    call.mutable_before()->set_boot(boot);
   }
   return Answer(with.timeline, &TimelineService::ListTimeline, call);
 }

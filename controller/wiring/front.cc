@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/checks/catalog.h"
+#include "controller/boot/boot_server.h"
 #include "controller/config.h"
 #include "controller/constants.h"
 #include "controller/http/package_server.h"
@@ -131,6 +132,7 @@ Front::Front(const Config& config, Core& core, Work& work)
                config.exec == "on"),
       power(work.power, core.inventory, *core.resources.store, core.registry, core.open_calls),
       readings(work.readings, core.inventory, *core.resources.store),
+      boots(work.boots, core.inventory, config.boot_listen != "off"),
       notifications(work.notifications),
       snapshot_changes(
           *core.resources.snapshots, *core.resources.store, downloads, processes,
@@ -180,11 +182,11 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   counters.push_back(std::make_unique<CallCounterFactory>(core.shares, durations, core.clock));
   main.experimental().SetInterceptorCreators(std::move(counters));
   for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &agents,   &tokens,      &nodes,       &artifacts,     &events,
-           &secrets,  &inventories, &runs,        &rollouts,      &explanations,
-           &users,    &authority,   &validations, &hardware,      &stacks,
-           &health,   &drift,       &commands,    &notifications, &snapshots,
-           &timeline, &web_logins,  &power,       &images,        &readings}) {
+           &agents,        &tokens,    &nodes,    &artifacts,    &events, &secrets,
+           &inventories,   &runs,      &rollouts, &explanations, &users,  &authority,
+           &validations,   &hardware,  &stacks,   &health,       &drift,  &commands,
+           &notifications, &snapshots, &timeline, &web_logins,   &power,  &images,
+           &readings,      &boots}) {
     main.RegisterService(service);
   }
   ASSIGN_OR_RETURN(server, StartServer(main, config.listen, "listen", port));
@@ -205,10 +207,14 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   ASSIGN_OR_RETURN(enrollment_server, StartServer(enrolling, config.enrollment_listen,
                                                   "enrollment_listen", enrollment_port));
   ASSIGN_OR_RETURN(metrics_server, StartMetricsServer(config, metrics));
+  if (config.boot_listen == "off") return absl::OkStatus();
+  ASSIGN_OR_RETURN(boot_server,
+                   boot::StartBootServer(config.boot_listen, work.boots, *core.resources.images));
   return absl::OkStatus();
 }
 
 void Front::Shutdown(absl::Time deadline) {
+  boot_server.reset();
   metrics_server.reset();
   web.reset();
   pool.Stop();

@@ -15,6 +15,7 @@
 #include "controller/metrics/call_durations.h"
 #include "controller/service/artifact_service.h"
 #include "controller/service/authority_service.h"
+#include "controller/service/boot_service.h"
 #include "controller/service/command_service.h"
 #include "controller/service/drift_service.h"
 #include "controller/service/enrollment_service.h"
@@ -98,6 +99,7 @@ struct Front {
   CommandService commands;
   PowerService power;
   ReadingService readings;
+  BootService boots;
   NotificationService notifications;
   snapshot::Snapshots snapshot_changes;
   SnapshotService snapshots;
@@ -106,6 +108,7 @@ struct Front {
   ImageService images;
   WebSessions web_sessions;
   WebService web_logins;
+  std::unique_ptr<HttpServer> boot_server;     // none: "off"
   std::unique_ptr<HttpServer> metrics_server;  // none: "off"
   std::unique_ptr<WebFront> web;               // none: "off"
   std::unique_ptr<grpc::Server> enrollment_server;

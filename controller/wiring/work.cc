@@ -61,6 +61,7 @@ Work::Work(const Config& config, Core& core)
       readings(core.registry, core.clock),
       power(ForPower()),
       rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
+      boots(ForBoots()),
       timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
                   core.clock) {
@@ -88,6 +89,7 @@ absl::Status Work::Start() {
   commands.Start();
   power.Start();
   rescue.Start();
+  RETURN_IF_ERROR(boots.Start());
   timelines.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
@@ -110,6 +112,7 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
+  boots.Stop();
   rescue.Stop();
   power.Stop();
   health.Stop();
@@ -335,6 +338,19 @@ power::PowerCollaborators Work::ForPower() {
       .claims = claims,
       .slurm = slurm,
       .open_bmc = power::OpenBmc,
+      .warn = LogWarning,
+  };
+}
+
+boot::Boots::Means Work::ForBoots() {
+  return {
+      .store = *core_.resources.store,
+      .clock = core_.clock,
+      .images = *core_.resources.images,
+      .inventory = [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+        ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
+        return std::move(latest.inventory);
+      },
       .warn = LogWarning,
   };
 }

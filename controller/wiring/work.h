@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "controller/artifact/bundle_approvals.h"
+#include "controller/boot/boots.h"
 #include "controller/claim/node_claims.h"
 #include "controller/command/node_commands.h"
 #include "controller/drift/drift_checks.h"
@@ -60,6 +61,7 @@ struct Work {
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
   power::PowerCollaborators ForPower();
+  boot::Boots::Means ForBoots();
   // The facts that a node was asked for are in the store, or refused.
   void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused);
   // Slurm, or the nodes' state for it, may have changed.
@@ -88,6 +90,7 @@ struct Work {
   WatchedNodes readings;
   power::PowerControl power;
   power::RebootRescue rescue;
+  boot::Boots boots;
   timeline::TimelineWatches timelines;
   Housekeeper housekeeper;
 };

@@ -46,9 +46,12 @@ Value VarsValue(const Inventory& inventory, const Node& node) {
 }  // namespace
 
 Value NodeValue(const Node& node) {
-  return {{"name", node.name},       {"role", std::string(NodeRoleName(node.role))},
-          {"address", node.address}, {"bmc_address", node.bmc_address},
-          {"mac", node.mac},         {"rack", node.rack},
+  return {{"name", node.name},
+          {"role", std::string(NodeRoleName(node.role))},
+          {"address", node.address},
+          {"bmc_address", node.bmc_address},
+          {"mac", node.macs.empty() ? std::string() : node.macs.front()},
+          {"rack", node.rack},
           {"groups", node.groups}};
 }
 

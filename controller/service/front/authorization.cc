@@ -23,6 +23,13 @@ constexpr AuthorizationRow kTable[] = {
 
     {"/muster.v1.AuthorityService/GetAuthority", Audience::kAdmins, "ca status"},
 
+    {"/muster.v1.BootService/ClearBoot", Audience::kOperators, "boot clear"},
+    {"/muster.v1.BootService/ListBoots", Audience::kViewers, "boot show"},
+    // Addresses of machines that nobody knows.
+    {"/muster.v1.BootService/ListUnknownMachines", Audience::kOperators, "boot show"},
+    // Only what administrators have uploaded can be chosen.
+    {"/muster.v1.BootService/SetBoot", Audience::kOperators, "boot set"},
+
     // Root on every node at once, past all approved playbooks.
     {"/muster.v1.CommandService/RunCommand", Audience::kAdmins, "exec"},
 

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/enrollment/enrollment.h"
+#include "muster/v1/boot.pb.h"
 #include "muster/v1/command.pb.h"
 #include "muster/v1/enrollment.pb.h"
 #include "muster/v1/health.pb.h"
@@ -143,6 +144,18 @@ absl::Status Validate(const v1::ChangePowerRequest& request) {
   if (request.boot_once() != v1::BOOT_DEVICE_UNSPECIFIED && !boots)
     return absl::InvalidArgumentError("boot_once: only on, cycle and reset boot");
   return CheckReason(request.reason());
+}
+
+absl::Status Validate(const v1::ClearBootRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const v1::SetBootRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  if (request.what().empty())
+    return absl::InvalidArgumentError("what: specify disk, rescue or an image");
+  return absl::OkStatus();
 }
 
 absl::Status Validate(const v1::ReadPowerRequest& request) {

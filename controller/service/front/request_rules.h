@@ -14,6 +14,7 @@
 
 namespace muster::v1 {
 class ChangePowerRequest;
+class ClearBootRequest;
 class CreateRolloutRequest;
 class CreateSilenceRequest;
 class CreateTokenRequest;
@@ -23,6 +24,7 @@ class ReadPowerRequest;
 class RemoveNodeRequest;
 class ResumeNodesRequest;
 class RunCommandRequest;
+class SetBootRequest;
 }  // namespace muster::v1
 
 namespace muster::controller {
@@ -43,6 +45,7 @@ absl::StatusOr<std::vector<std::string>> NodeNames(absl::string_view hostlist);
 absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request);
 
 absl::Status Validate(const v1::ChangePowerRequest& request);
+absl::Status Validate(const v1::ClearBootRequest& request);
 absl::Status Validate(const v1::CreateRolloutRequest& request);
 absl::Status Validate(const v1::CreateSilenceRequest& request);
 absl::Status Validate(const v1::DrainNodesRequest& request);
@@ -50,5 +53,6 @@ absl::Status Validate(const v1::ReadPowerRequest& request);
 absl::Status Validate(const v1::RemoveNodeRequest& request);
 absl::Status Validate(const v1::ResumeNodesRequest& request);
 absl::Status Validate(const v1::RunCommandRequest& request);
+absl::Status Validate(const v1::SetBootRequest& request);
 
 }  // namespace muster::controller

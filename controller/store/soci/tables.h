@@ -367,4 +367,23 @@ class SociHealthTable final : public HealthTable {
   const SociContext context_;
 };
 
+class SociBootTable final : public BootTable {
+ public:
+  explicit SociBootTable(SociContext context) : context_(context) {}
+  absl::Status PutOrder(const BootOrderRecord& order) override;
+  absl::Status RemoveOrder(absl::string_view node, absl::string_view order_id) override;
+  absl::StatusOr<std::vector<BootOrderRecord>> ListOrders() override;
+  absl::Status Append(const BootRecord& boot, uint32_t keep) override;
+  absl::Status AppendStep(const BootStepRecord& step) override;
+  absl::StatusOr<std::vector<BootRecord>> ListNewest() override;
+  absl::StatusOr<std::vector<BootStepRecord>> ListNewestSteps() override;
+  absl::StatusOr<std::vector<BootStepRecord>> ListStepsBefore(uint64_t sequence,
+                                                              uint32_t limit) override;
+  absl::StatusOr<std::vector<BootStepRecord>> ListStepsAfter(uint64_t sequence,
+                                                             uint32_t limit) override;
+
+ private:
+  const SociContext context_;
+};
+
 }  // namespace muster::controller

@@ -25,6 +25,7 @@ SociTransaction::SociTransaction(SociContext context)
       rollouts_(context),
       notifications_(context),
       deliveries_(context),
-      health_(context) {}
+      health_(context),
+      boots_(context) {}
 
 }  // namespace muster::controller

@@ -32,6 +32,7 @@ class SociTransaction final : public Transaction {
   NotificationTable& notifications() override { return notifications_; }
   NotificationDeliveryTable& notification_deliveries() override { return deliveries_; }
   HealthTable& health() override { return health_; }
+  BootTable& boots() override { return boots_; }
 
  private:
   SociNodeTable nodes_;
@@ -57,6 +58,7 @@ class SociTransaction final : public Transaction {
   SociNotificationTable notifications_;
   SociNotificationDeliveryTable deliveries_;
   SociHealthTable health_;
+  SociBootTable boots_;
 };
 
 }  // namespace muster::controller

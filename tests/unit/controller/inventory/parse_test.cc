@@ -61,7 +61,7 @@ TEST(ParseInventory, ReadsNodes) {
   EXPECT_EQ(c2.place.ToString(), "cluster.yaml:12");
   EXPECT_EQ(inventory->FindNode("login1")->address, "login1");
   EXPECT_EQ(inventory->FindNode("s1")->address, "fe80::1");
-  EXPECT_EQ(inventory->FindNode("s1")->mac, "0c:42:a1:00:12:3f");
+  EXPECT_EQ(inventory->FindNode("s1")->macs.front(), "0c:42:a1:00:12:3f");
   EXPECT_EQ(inventory->FindNode("c004"), nullptr);
 }
 

@@ -1,0 +1,147 @@
+#include "controller/boot/boot_request.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/digest.h"
+#include "common/base/id.h"
+
+namespace muster::controller::boot {
+namespace {
+
+constexpr absl::string_view kScriptPath = "/boot.ipxe";
+constexpr absl::string_view kImagePrefix = "/image/";
+constexpr absl::string_view kReportPrefix = "/report/";
+constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", "root.squashfs"};
+constexpr size_t kMaxHost = 255;
+
+// What an initramfs may report; the rest is seen here.
+constexpr std::pair<absl::string_view, v1::BootPhase> kReports[] = {
+    {"verified", v1::BOOT_PHASE_VERIFIED},
+    {"switched", v1::BOOT_PHASE_SWITCHED},
+    {"refused", v1::BOOT_PHASE_REFUSED},
+};
+
+// A host with or without a port, as a script may repeat it: letters that mean something to iPXE or
+// a shell are not among them.
+bool IsHost(absl::string_view text) {
+  return !text.empty() && text.size() <= kMaxHost &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' ||
+                  c == ':' || c == '[' || c == ']';
+         });
+}
+
+absl::Status Wrong(absl::string_view field) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " is missing or wrong"));
+}
+
+absl::StatusOr<BootRequest> ReadScriptRequest(const HttpRequest& request) {
+  BootRequest read;
+  const std::optional<std::string> mac = ReadMac(request.Query("mac"));
+  if (!mac.has_value()) return Wrong("mac");
+  read.mac = *mac;
+  read.host = std::string(request.Header("host"));
+  if (!IsHost(read.host)) return Wrong("the header Host");
+  return read;
+}
+
+absl::StatusOr<BootRequest> ReadArtifactRequest(absl::string_view path,
+                                                const HttpRequest& request) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(path, absl::MaxSplits('/', 1));
+  const bool is_known =
+      std::find(std::begin(kArtifacts), std::end(kArtifacts), parts.second) != std::end(kArtifacts);
+  if (!IsSha256(parts.first) || !is_known) return absl::NotFoundError("not found");
+  BootRequest read;
+  read.kind = BootRequest::Kind::kArtifact;
+  read.image = std::string(parts.first);
+  read.artifact = std::string(parts.second);
+  const absl::string_view boot_id = request.Query("boot");
+  if (boot_id.empty()) return read;
+  if (!IsUuid(boot_id)) return Wrong("boot");
+  read.boot_id = std::string(boot_id);
+  return read;
+}
+
+absl::StatusOr<BootRequest> ReadReport(absl::string_view boot_id, const HttpRequest& request) {
+  if (!IsUuid(boot_id)) return absl::NotFoundError("not found");
+  BootRequest read;
+  read.kind = BootRequest::Kind::kReport;
+  read.boot_id = std::string(boot_id);
+  for (const auto& [word, phase] : kReports) {
+    if (request.Query("phase") == word) read.phase = phase;
+  }
+  if (read.phase == v1::BOOT_PHASE_UNSPECIFIED) return Wrong("phase");
+  if (read.phase != v1::BOOT_PHASE_REFUSED) return read;
+  if (!IsSha256(request.Query("sha256"))) return Wrong("sha256");
+  read.found = std::string(request.Query("sha256"));
+  return read;
+}
+
+}  // namespace
+
+std::optional<std::string> ReadMac(absl::string_view text) {
+  const char separator = text.size() > 2 && text[2] == '-' ? '-' : ':';
+  const std::vector<absl::string_view> bytes = absl::StrSplit(text.substr(0, 32), separator);
+  const bool is_mac =
+      bytes.size() == 6 && std::all_of(bytes.begin(), bytes.end(), [](absl::string_view byte) {
+        return byte.size() == 2 && absl::ascii_isxdigit(static_cast<unsigned char>(byte[0])) &&
+               absl::ascii_isxdigit(static_cast<unsigned char>(byte[1]));
+      });
+  if (!is_mac || text.size() != 17) return std::nullopt;
+  return absl::AsciiStrToLower(absl::StrJoin(bytes, ":"));
+}
+
+absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request) {
+  absl::string_view path = request.path;
+  if (path == kScriptPath) return ReadScriptRequest(request);
+  if (absl::ConsumePrefix(&path, kImagePrefix)) return ReadArtifactRequest(path, request);
+  if (absl::ConsumePrefix(&path, kReportPrefix)) return ReadReport(path, request);
+  return absl::NotFoundError("not found");
+}
+
+std::string ArtifactPath(absl::string_view image, absl::string_view artifact,
+                         absl::string_view boot_id) {
+  return absl::StrCat(kImagePrefix, image, "/", artifact, "?boot=", boot_id);
+}
+
+std::string ReportPath(absl::string_view boot_id) { return absl::StrCat(kReportPrefix, boot_id); }
+
+absl::StatusOr<HttpReply::Part> ReadRange(absl::string_view header, uint64_t size) {
+  const HttpReply::Part all{0, size};
+  if (!absl::ConsumePrefix(&header, "bytes=")) return all;
+  const std::vector<absl::string_view> ends = absl::StrSplit(header, '-');
+  if (ends.size() != 2) return all;
+  const auto is_number = [](absl::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+      return absl::ascii_isdigit(static_cast<unsigned char>(c));
+    });
+  };
+  uint64_t first = 0, last = 0;
+  if (ends[0].empty()) {  // so many of the end
+    if (!is_number(ends[1]) || !absl::SimpleAtoi(ends[1], &last)) return all;
+    if (last == 0 || size == 0) return absl::OutOfRangeError("no such bytes");
+    const uint64_t bytes = std::min(last, size);
+    return HttpReply::Part{size - bytes, bytes};
+  }
+  if (!is_number(ends[0]) || !absl::SimpleAtoi(ends[0], &first)) return all;
+  last = size == 0 ? 0 : size - 1;
+  if (!ends[1].empty()) {
+    uint64_t named = 0;
+    if (!is_number(ends[1]) || !absl::SimpleAtoi(ends[1], &named) || named < first) return all;
+    last = std::min(last, named);
+  }
+  if (first >= size) return absl::OutOfRangeError("no such bytes");
+  return HttpReply::Part{first, last - first + 1};
+}
+
+}  // namespace muster::controller::boot

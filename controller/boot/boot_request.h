@@ -1,0 +1,43 @@
+// What machines that boot ask and report, read from requests that anybody can send. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "controller/http/http_message.h"
+#include "muster/v1/boot.pb.h"
+
+namespace muster::controller::boot {
+
+// Lower case with colons, of "52:54:00:99:00:02" or "52-54-00-99-00-02"; nullopt: neither.
+std::optional<std::string> ReadMac(absl::string_view text);
+
+struct BootRequest {
+  enum class Kind { kScript, kArtifact, kReport };
+  Kind kind = Kind::kScript;
+  std::string mac;       // of kScript; canonical
+  std::string host;      // of kScript: "10.0.0.1:7483", by which the machine reaches us
+  std::string image;     // of kArtifact: the image's digest
+  std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
+  std::string boot_id;   // of kReport, and of kArtifact where the machine says it
+  v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
+  std::string found;  // of kReport with REFUSED: the digest that the root has
+};
+
+// InvalidArgument: a field is wrong. NotFound: there is no such path. Texts of the request are not
+// repeated in errors.
+absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request);
+
+// The paths that are read by it, for scripts.
+std::string ArtifactPath(absl::string_view image, absl::string_view artifact,
+                         absl::string_view boot_id);
+std::string ReportPath(absl::string_view boot_id);
+
+// The bytes that a header Range asks for. OutOfRange: there are none of them. Several ranges, other
+// units and what is wrong are ignored, as HTTP has it: all bytes.
+absl::StatusOr<HttpReply::Part> ReadRange(absl::string_view header, uint64_t size);
+
+}  // namespace muster::controller::boot

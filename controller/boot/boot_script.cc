@@ -1,0 +1,61 @@
+#include "controller/boot/boot_script.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/text/plain_text.h"
+#include "controller/boot/boot_request.h"
+
+namespace muster::controller::boot {
+namespace {
+
+constexpr size_t kMaxLine = 200;
+constexpr absl::string_view kBoot = "boot=muster";
+
+// What iPXE would expand ("${") or take for another command ("&&", "||") is left out.
+std::string EchoOf(absl::string_view text) {
+  std::string line = PlainText(text, Lines::kOne, kMaxLine);
+  for (char& c : line) {
+    const bool is_plain =
+        absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains(" .,:;@_-/()", c);
+    if (!is_plain) c = ' ';
+  }
+  return absl::StrCat("echo muster: ", line, "\n");
+}
+
+}  // namespace
+
+std::string LocalDiskScript(absl::string_view why) {
+  return absl::StrCat("#!ipxe\n", EchoOf(why), "exit 1\n");
+}
+
+std::string RetryScript(absl::string_view why, absl::string_view self) {
+  return absl::StrCat("#!ipxe\n", EchoOf(why), "echo muster: asking again in 30 s\nsleep 30\n",
+                      "chain --replace --autofree ", self, "\n");
+}
+
+std::string RenderImageScript(const ImageScript& script) {
+  const auto url = [&](absl::string_view artifact) {
+    return absl::StrCat(script.server, ArtifactPath(script.image, artifact, script.boot_id));
+  };
+  std::string arguments;
+  for (const std::string& argument : script.kernel_arguments) {
+    // ${…} would be iPXE's.
+    if (!absl::StrContains(argument, '$') && argument != kBoot)
+      absl::StrAppend(&arguments, " ", argument);
+  }
+  return absl::StrCat("#!ipxe\n", EchoOf(script.what),
+                      // The card that iPXE has used comes up in the initramfs with the same lease,
+                      // without asking again.
+                      "kernel --name kernel ", url("kernel"), " initrd=initrd ", kBoot,
+                      " BOOTIF=01-${net0/mac:hexhyp} ip=${net0/ip}::${net0/gateway}:"
+                      "${net0/netmask}:",
+                      script.node, "::off muster.root=", url("root.squashfs"),
+                      " muster.sha256=", script.root_sha256, " muster.report=", script.server,
+                      ReportPath(script.boot_id), arguments, "\n", "initrd --name initrd ",
+                      url("initrd"), "\nboot\n");
+}
+
+}  // namespace muster::controller::boot

@@ -1,0 +1,31 @@
+// The scripts that iPXE is sent. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::controller::boot {
+
+// Ends iPXE with an error, after which the firmware goes on to its next device: the disk. (With
+// success it would show its menu.) `why` is one line for the console.
+std::string LocalDiskScript(absl::string_view why);
+
+// Asks again after a while, because a machine that is to boot an image has no disk to fall back to.
+// `self` is the address of the script.
+std::string RetryScript(absl::string_view why, absl::string_view self);
+
+struct ImageScript {
+  std::string what;    // "c001 boots debian-worker@1a2b3c4d5e6f", for the console
+  std::string node;    // a DNS label
+  std::string server;  // "http://10.0.0.1:7483"
+  std::string image;   // its digest
+  std::string boot_id;
+  std::string root_sha256;
+  std::vector<std::string> kernel_arguments;  // the definition's
+};
+// Fetches kernel and initrd and starts them with the lease that iPXE has.
+std::string RenderImageScript(const ImageScript& script);
+
+}  // namespace muster::controller::boot

@@ -1,0 +1,142 @@
+#include "controller/boot/boot_server.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/sys/unique_fd.h"
+#include "controller/boot/boot_request.h"
+#include "controller/boot/boot_script.h"
+#include "controller/boot/boots.h"
+#include "controller/image/image_store.h"
+
+namespace muster::controller::boot {
+namespace {
+
+// A rack or ten that boot at once; one machine needs one connection at a time, and several racks
+// may stand behind one address.
+constexpr unsigned kMaxConnections = 1024;
+constexpr unsigned kMaxConnectionsPerPeer = 64;
+constexpr unsigned kThreads = 4;
+// A reader that takes nothing for so long is gone.
+constexpr unsigned kIdleSeconds = 30;
+constexpr size_t kMaxConnectionBytes = size_t{16} << 10;
+
+HttpReply Refuse(const absl::Status& status) {
+  unsigned code = 500;
+  if (absl::IsInvalidArgument(status)) code = 400;
+  if (absl::IsNotFound(status)) code = 404;
+  if (absl::IsUnavailable(status)) code = 503;
+  return {.status = code, .body = absl::StrCat(status.message(), "\n")};
+}
+
+HttpReply Script(std::string text) { return {.status = 200, .body = std::move(text)}; }
+
+std::string RootSha256(const v1::Image& image) {
+  for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
+    if (artifact.name() == "root.squashfs") return artifact.sha256();
+  }
+  return "";
+}
+
+HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::string& peer) {
+  const std::string server = absl::StrCat("http://", request.host);
+  const absl::StatusOr<Answer> answer = boots.Begin(request.mac, peer);
+  if (!answer.ok()) return Refuse(answer.status());
+  HttpReply reply;
+  switch (answer->kind) {
+    case Answer::Kind::kUnknown:
+      return Script(LocalDiskScript(
+          absl::StrCat(request.mac, " is not in the inventory; going on to the disk")));
+    case Answer::Kind::kDisk:
+      reply = Script(LocalDiskScript(absl::StrCat(answer->node, " boots from its disk")));
+      break;
+    case Answer::Kind::kNoImage:
+      return Script(RetryScript(
+          absl::StrCat(answer->node, " cannot boot ", answer->what, ": ", answer->trouble),
+          absl::StrCat(server, "/boot.ipxe?mac=", request.mac)));
+    case Answer::Kind::kImage: {
+      ImageScript script;
+      script.what = absl::StrCat(answer->node, " boots ", answer->what);
+      script.node = answer->node;
+      script.server = server;
+      script.image = answer->image->digest();
+      script.boot_id = answer->boot_id;
+      script.root_sha256 = RootSha256(*answer->image);
+      const auto& arguments = answer->image->manifest().kernel_arguments();
+      script.kernel_arguments.assign(arguments.begin(), arguments.end());
+      reply = Script(RenderImageScript(script));
+      break;
+    }
+  }
+  reply.on_sent = [&boots, boot_id = answer->boot_id] { boots.OnScriptSent(boot_id); };
+  return reply;
+}
+
+HttpReply AnswerArtifact(Boots& boots, image::ImageStore& images, const BootRequest& request,
+                         absl::string_view range) {
+  const auto image = images.Get(request.image);
+  if (!image.ok()) return Refuse(image.status());
+  const v1::ImageArtifact* artifact = nullptr;
+  for (const v1::ImageArtifact& each : (*image)->manifest().artifacts()) {
+    if (each.name() == request.artifact) artifact = &each;
+  }
+  if (artifact == nullptr) return Refuse(absl::NotFoundError("not found"));
+  absl::StatusOr<sys::UniqueFd> file = images.artifacts().OpenFile(artifact->sha256());
+  if (!file.ok()) return Refuse(file.status());
+  const uint64_t size = artifact->size_bytes();
+  const absl::StatusOr<HttpReply::Part> part = ReadRange(range, size);
+  HttpReply reply;
+  reply.headers = {{"Accept-Ranges", "bytes"}};
+  if (!part.ok()) {
+    reply.status = 416;
+    reply.headers.emplace_back("Content-Range", absl::StrCat("bytes */", size));
+    return reply;
+  }
+  reply.status = part->bytes == size ? 200 : 206;
+  reply.content_type = "application/octet-stream";
+  if (reply.status == 206)
+    reply.headers.emplace_back(
+        "Content-Range",
+        absl::StrCat("bytes ", part->offset, "-", part->offset + part->bytes - 1, "/", size));
+  reply.part = *part;
+  reply.fd = file->Release();
+  if (part->offset + part->bytes == size)
+    reply.on_sent = [&boots, request] {
+      boots.OnArtifactSent(request.boot_id, request.image, request.artifact);
+    };
+  return reply;
+}
+
+}  // namespace
+
+HttpReply AnswerBoot(Boots& boots, image::ImageStore& images, const HttpRequest& request) {
+  const absl::StatusOr<BootRequest> read = ReadBootRequest(request);
+  if (!read.ok()) return Refuse(read.status());
+  switch (read->kind) {
+    case BootRequest::Kind::kScript:
+      return AnswerScript(boots, *read, request.peer);
+    case BootRequest::Kind::kArtifact:
+      return AnswerArtifact(boots, images, *read, request.Header("range"));
+    case BootRequest::Kind::kReport: {
+      const absl::Status taken = boots.OnReport(read->boot_id, read->phase, read->found);
+      if (!taken.ok()) return Refuse(taken);
+      return {.status = 200, .body = "noted\n"};
+    }
+  }
+  return Refuse(absl::NotFoundError("not found"));
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& listen, Boots& boots,
+                                                            image::ImageStore& images) {
+  return HttpServer::Start(
+      {.listen = listen,
+       .setting = "boot_listen",
+       .max_connections = kMaxConnections,
+       .threads = kThreads,
+       .idle_seconds = kIdleSeconds,
+       .max_connections_per_peer = kMaxConnectionsPerPeer,
+       .max_connection_bytes = kMaxConnectionBytes},
+      [&](const HttpRequest& request) { return AnswerBoot(boots, images, request); });
+}
+
+}  // namespace muster::controller::boot

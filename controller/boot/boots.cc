@@ -1,0 +1,378 @@
+#include "controller/boot/boots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/id.h"
+#include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
+#include "common/value/image_manifest.h"
+#include "controller/audit/audit.h"
+#include "controller/image/image_store.h"
+#include "controller/inventory/inventory.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller::boot {
+namespace {
+
+constexpr absl::Duration kStoreRetry = absl::Seconds(5);
+// In one transaction.
+constexpr size_t kMaxAtOnce = 1000;
+
+std::string RootOf(const v1::Image& image) {
+  for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
+    if (artifact.name() == kRootArtifact) return artifact.sha256();
+  }
+  return "";
+}
+
+bool HasArtifact(const v1::Image& image, absl::string_view name) {
+  const auto& artifacts = image.manifest().artifacts();
+  return std::any_of(artifacts.begin(), artifacts.end(),
+                     [&](const v1::ImageArtifact& each) { return each.name() == name; });
+}
+
+// An image that a machine can boot over the network.
+absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore& images,
+                                                         const std::string& reference) {
+  ASSIGN_OR_RETURN(image::ImageStore::ImagePtr found, images.Find(reference));
+  for (const char* name : {"kernel", "initrd", kRootArtifact}) {
+    if (!HasArtifact(*found, name))
+      return absl::FailedPreconditionError(
+          absl::StrCat(BuildName(*found), " has no ", name, ", so it cannot boot a machine"));
+  }
+  return found;
+}
+
+v1::BootPhase PhaseOf(absl::string_view artifact) {
+  if (artifact == "kernel") return v1::BOOT_PHASE_KERNEL;
+  return artifact == "initrd" ? v1::BOOT_PHASE_INITRD : v1::BOOT_PHASE_ROOT;
+}
+
+std::vector<std::string> NamesOf(const std::vector<const Node*>& nodes) {
+  std::vector<std::string> names;
+  for (const Node* node : nodes) names.push_back(node->name);
+  return names;
+}
+
+}  // namespace
+
+Boots::Boots(Means means)
+    : means_(std::move(means)), worker_(means_.clock, [this] { return Step(); }) {}
+
+Boots::~Boots() { Stop(); }
+
+absl::Status Boots::Start() {
+  RETURN_IF_ERROR(Load());
+  worker_.Start();
+  return absl::OkStatus();
+}
+
+void Boots::Stop() {
+  worker_.Stop();
+  for (size_t i = 0; i <= kMaxWaiting / kMaxAtOnce; ++i) Step();
+}
+
+absl::Status Boots::Load() {
+  std::vector<BootOrderRecord> orders;
+  std::vector<BootRecord> boots;
+  std::vector<BootStepRecord> steps;
+  RETURN_IF_ERROR(means_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(orders, txn.boots().ListOrders());
+    ASSIGN_OR_RETURN(boots, txn.boots().ListNewest());
+    ASSIGN_OR_RETURN(steps, txn.boots().ListNewestSteps());
+    return absl::OkStatus();
+  }));
+  absl::MutexLock lock(&mutex_);
+  for (BootOrderRecord& order : orders) orders_[order.node] = std::move(order);
+  for (BootRecord& boot : boots) {
+    Current& current = current_[boot.node];
+    nodes_[boot.boot_id] = boot.node;
+    const auto order = orders_.find(boot.node);
+    if (order != orders_.end() && order->second.once && order->second.order_id == boot.order_id)
+      current.used_up_by = boot.image.empty() ? UsedUpBy::kScript : UsedUpBy::kRoot;
+    const auto image = means_.images.Get(boot.image);
+    if (image.ok()) current.root_sha256 = RootOf(**image);
+    current.boot = std::move(boot);
+  }
+  for (BootStepRecord& step : steps) current_[step.node].steps.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+absl::Time Boots::Step() {
+  const absl::Time now = means_.clock.Now();
+  if (now < retry_at_) return retry_at_;
+  std::vector<Change> changes;
+  {
+    absl::MutexLock lock(&mutex_);
+    const size_t count = std::min(waiting_.size(), kMaxAtOnce);
+    changes.assign(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));
+  }
+  if (changes.empty()) return absl::InfiniteFuture();
+  const absl::Status stored = means_.store.Update([&](Transaction& txn) -> absl::Status {
+    for (const Change& change : changes) {
+      if (change.boot.has_value()) RETURN_IF_ERROR(txn.boots().Append(*change.boot, kKept));
+      if (change.step.has_value()) RETURN_IF_ERROR(txn.boots().AppendStep(*change.step));
+      if (change.used_up.has_value())
+        RETURN_IF_ERROR(txn.boots().RemoveOrder(change.used_up->node, change.used_up->order_id));
+    }
+    return absl::OkStatus();
+  });
+  if (!stored.ok()) {
+    means_.warn(absl::StrCat("steps of network boots wait for the store: ", stored.message()));
+    return retry_at_ = now + kStoreRetry;
+  }
+  absl::MutexLock lock(&mutex_);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(changes.size()));
+  return waiting_.empty() ? absl::InfiniteFuture() : now;
+}
+
+void Boots::Wait(Change change) {
+  // An order that is used up must not come back with the next start.
+  if (waiting_.size() >= kMaxWaiting && !change.used_up.has_value()) {
+    ++dropped_;
+    return;
+  }
+  waiting_.push_back(std::move(change));
+  worker_.Wake();
+}
+
+const BootOrderRecord* Boots::OrderOf(const std::string& node) const {
+  const auto found = orders_.find(node);
+  return found == orders_.end() ? nullptr : &found->second;
+}
+
+Boots::Current* Boots::FindBoot(const std::string& boot_id) {
+  const auto node = nodes_.find(boot_id);
+  if (node == nodes_.end()) return nullptr;
+  const auto current = current_.find(node->second);
+  return current == current_.end() ? nullptr : &current->second;
+}
+
+void Boots::AddStep(Current& current, v1::BootPhase phase, std::string detail) {
+  const bool is_known =
+      std::any_of(current.steps.begin(), current.steps.end(),
+                  [&](const BootStepRecord& step) { return step.phase == phase; });
+  if (is_known) return;
+  BootStepRecord step;
+  step.boot_id = current.boot.boot_id;
+  step.node = current.boot.node;
+  step.phase = phase;
+  step.detail = std::move(detail);
+  step.time = means_.clock.Now();
+  current.steps.push_back(step);
+  Wait({.step = std::move(step)});
+}
+
+void Boots::UseUp(const Current& current) {
+  const auto order = orders_.find(current.boot.node);
+  if (order == orders_.end() || order->second.order_id != current.boot.order_id) return;
+  Wait({.used_up = order->second});
+  orders_.erase(order);
+}
+
+absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view peer) {
+  absl::StatusOr<std::shared_ptr<const Inventory>> inventory = means_.inventory();
+  if (!inventory.ok() && !absl::IsNotFound(inventory.status()))
+    return absl::UnavailableError(inventory.status().message());
+  const absl::Time now = means_.clock.Now();
+  const Node* const node = inventory.ok() ? (*inventory)->FindMac(mac) : nullptr;
+  absl::MutexLock lock(&mutex_);
+  if (node == nullptr) {
+    unknown_.Add(mac, peer, now);
+    return Answer();
+  }
+  unknown_.Remove(mac);
+  const Decision decision = Decide(**inventory, *node, OrderOf(node->name));
+  Answer answer;
+  answer.node = node->name;
+  answer.kind = decision.image.empty() ? Answer::Kind::kDisk : Answer::Kind::kImage;
+  answer.what = "disk";
+  if (!decision.image.empty()) {
+    auto image = FindBootable(means_.images, decision.image);
+    answer.what = image.ok() ? BuildName(**image) : decision.image;
+    if (image.ok()) {
+      answer.image = *std::move(image);
+    } else {
+      answer.kind = Answer::Kind::kNoImage;
+      answer.trouble = std::string(image.status().message());
+    }
+  }
+  const std::string digest = answer.image == nullptr ? "" : answer.image->digest();
+  Current& current = current_[node->name];
+  const bool is_same = !current.boot.boot_id.empty() && now - current.boot.began_at < kSameBoot &&
+                       current.boot.mac == mac && current.boot.what == answer.what &&
+                       current.boot.image == digest && current.boot.order_id == decision.order_id;
+  if (is_same) {
+    answer.boot_id = current.boot.boot_id;
+    return answer;
+  }
+  nodes_.erase(current.boot.boot_id);
+  current = Current();
+  current.boot = {.boot_id = NewUuid(),
+                  .node = node->name,
+                  .mac = mac,
+                  .what = answer.what,
+                  .image = digest,
+                  .order_id = decision.order_id,
+                  .began_at = now};
+  current.used_up_by = WhatUsesUp(decision);
+  if (answer.image != nullptr) current.root_sha256 = RootOf(*answer.image);
+  nodes_[current.boot.boot_id] = node->name;
+  answer.boot_id = current.boot.boot_id;
+  Wait({.boot = current.boot});
+  if (answer.kind == Answer::Kind::kNoImage)
+    AddStep(current, v1::BOOT_PHASE_NO_IMAGE, answer.trouble);
+  return answer;
+}
+
+void Boots::OnScriptSent(const std::string& boot_id) {
+  absl::MutexLock lock(&mutex_);
+  Current* const current = FindBoot(boot_id);
+  if (current == nullptr) return;
+  AddStep(*current, v1::BOOT_PHASE_SCRIPT, absl::StrCat("is to boot ", current->boot.what));
+  if (current->used_up_by == UsedUpBy::kScript) UseUp(*current);
+}
+
+void Boots::OnArtifactSent(const std::string& boot_id, absl::string_view image,
+                           absl::string_view artifact) {
+  absl::MutexLock lock(&mutex_);
+  Current* const current = FindBoot(boot_id);
+  if (current == nullptr || current->boot.image != image) return;
+  const v1::BootPhase phase = PhaseOf(artifact);
+  AddStep(*current, phase, "");
+  if (phase == v1::BOOT_PHASE_ROOT && current->used_up_by == UsedUpBy::kRoot) UseUp(*current);
+}
+
+absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,
+                             const std::string& found) {
+  absl::MutexLock lock(&mutex_);
+  Current* const current = FindBoot(boot_id);
+  if (current == nullptr || current->boot.image.empty())
+    return absl::NotFoundError("there is no such boot");
+  std::string detail;
+  if (phase == v1::BOOT_PHASE_REFUSED)
+    detail =
+        absl::StrCat("the root has the digest ", found, ", but is to have ", current->root_sha256);
+  AddStep(*current, phase, std::move(detail));
+  return absl::OkStatus();
+}
+
+absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
+                        const BootChoice& choice, bool once, const Actor& actor) {
+  for (const Node* node : nodes) {
+    if (node->macs.empty())
+      return absl::InvalidArgumentError(
+          absl::StrCat("node ", node->name,
+                       " has no MAC address, by which the boot server would know it; write its "
+                       "'mac' into the inventory"));
+    BootOrderRecord order;
+    order.choice = choice.ToString();
+    const Decision decision = Decide(inventory, *node, &order);
+    if (!decision.image.empty())
+      RETURN_IF_ERROR(FindBootable(means_.images, decision.image).status());
+  }
+  const absl::Time now = means_.clock.Now();
+  std::vector<BootOrderRecord> orders;
+  for (const Node* node : nodes) {
+    orders.push_back({.node = node->name,
+                      .order_id = NewUuid(),
+                      .choice = choice.ToString(),
+                      .once = once,
+                      .ordered_by = actor.name,
+                      .ordered_at = now});
+  }
+  absl::MutexLock ordering(&ordering_);
+  RETURN_IF_ERROR(means_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(Audit(txn, now, actor, "boot.set", FoldHostlist(NamesOf(nodes)),
+                          absl::StrCat(choice.ToString(), once ? ", once" : "")));
+    for (const BootOrderRecord& order : orders) RETURN_IF_ERROR(txn.boots().PutOrder(order));
+    return absl::OkStatus();
+  }));
+  absl::MutexLock lock(&mutex_);
+  for (BootOrderRecord& order : orders) orders_[order.node] = std::move(order);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const Node*>& nodes,
+                                                      const Actor& actor) {
+  absl::MutexLock ordering(&ordering_);
+  std::vector<BootOrderRecord> orders;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const Node* node : nodes) {
+      if (const BootOrderRecord* const order = OrderOf(node->name); order != nullptr)
+        orders.push_back(*order);
+    }
+  }
+  std::vector<std::string> names;
+  for (const BootOrderRecord& order : orders) names.push_back(order.node);
+  if (names.empty()) return names;
+  RETURN_IF_ERROR(means_.store.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(Audit(txn, means_.clock.Now(), actor, "boot.clear", FoldHostlist(names)));
+    for (const BootOrderRecord& order : orders)
+      RETURN_IF_ERROR(txn.boots().RemoveOrder(order.node, order.order_id));
+    return absl::OkStatus();
+  }));
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& name : names) orders_.erase(name);
+  return names;
+}
+
+v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {
+  absl::MutexLock lock(&mutex_);
+  const BootOrderRecord* const order = OrderOf(node.name);
+  const Decision decision = Decide(inventory, node, order);
+  v1::NodeBoot described;
+  described.set_node(node.name);
+  for (const std::string& mac : node.macs) described.add_macs(mac);
+  described.set_next(decision.choice.ToString());
+  if (decision.source == Decision::Source::kInventory)
+    described.set_source(v1::BOOT_SOURCE_INVENTORY);
+  if (decision.source == Decision::Source::kOrder) {
+    described.set_source(v1::BOOT_SOURCE_ORDER);
+    described.set_once(decision.once);
+    described.set_ordered_by(order->ordered_by);
+    *described.mutable_ordered_at() = ToTimestamp(order->ordered_at);
+  }
+  const auto current = current_.find(node.name);
+  if (current == current_.end() || current->second.boot.boot_id.empty()) return described;
+  v1::Boot& last = *described.mutable_last();
+  last.set_boot_id(current->second.boot.boot_id);
+  last.set_mac(current->second.boot.mac);
+  last.set_what(current->second.boot.what);
+  for (const BootStepRecord& each : current->second.steps) {
+    v1::BootStep& step = *last.add_steps();
+    step.set_phase(static_cast<v1::BootPhase>(each.phase));
+    *step.mutable_time() = ToTimestamp(each.time);
+    step.set_detail(each.detail);
+  }
+  return described;
+}
+
+v1::ListUnknownMachinesResponse Boots::ListUnknown() {
+  absl::MutexLock lock(&mutex_);
+  v1::ListUnknownMachinesResponse response;
+  response.set_requests(unknown_.requests());
+  for (const SeenMachine& seen : unknown_.machines()) {
+    v1::UnknownMachine& machine = *response.add_machines();
+    machine.set_mac(seen.mac);
+    machine.set_address(seen.peer);
+    *machine.mutable_first_seen() = ToTimestamp(seen.first_seen);
+    *machine.mutable_last_seen() = ToTimestamp(seen.last_seen);
+    machine.set_requests(seen.requests);
+  }
+  return response;
+}
+
+uint64_t Boots::dropped() {
+  absl::MutexLock lock(&mutex_);
+  return dropped_;
+}
+
+}  // namespace muster::controller::boot

@@ -1,0 +1,138 @@
+// What nodes are to boot, and what their boots were seen to do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "common/base/worker.h"
+#include "controller/boot/decision.h"
+#include "controller/boot/unknown_machines.h"
+#include "controller/store/tables.h"
+#include "muster/v1/boot.pb.h"
+#include "muster/v1/image.pb.h"
+
+namespace muster {
+class Clock;
+}
+namespace muster::controller {
+class Inventory;
+class Store;
+struct Actor;
+struct Node;
+}  // namespace muster::controller
+namespace muster::controller::image {
+class ImageStore;
+}
+
+namespace muster::controller::boot {
+
+// What a machine is told.
+struct Answer {
+  enum class Kind { kUnknown, kDisk, kImage, kNoImage };
+  Kind kind = Kind::kUnknown;
+  std::string node;
+  std::string boot_id;
+  std::string what;                        // "disk", "debian-worker@1a2b3c4d5e6f"
+  std::string trouble;                     // of kNoImage
+  std::shared_ptr<const v1::Image> image;  // of kImage
+};
+
+// Orders are in the store; so are boots and their steps, which a thread of its own writes a
+// moment later: machines that boot do not wait for the disk, and whoever sends their addresses
+// makes it no busier than that thread is. A crash loses what waits. Thread-safe.
+class Boots {
+ public:
+  // The same machine that asks again so soon, and gets the same answer, is in the same boot.
+  static constexpr absl::Duration kSameBoot = absl::Seconds(10);
+  // Boots of a node that are kept.
+  static constexpr uint32_t kKept = 5;
+  // What waits for the store; more is counted and forgotten.
+  static constexpr size_t kMaxWaiting = 20'000;
+
+  struct Means {
+    Store& store;
+    Clock& clock;
+    image::ImageStore& images;
+    std::function<absl::StatusOr<std::shared_ptr<const Inventory>>()> inventory;
+    std::function<void(absl::string_view)> warn;  // writes to the log
+  };
+
+  // What `means` refers to must outlive the object.
+  explicit Boots(Means means);
+  ~Boots();  // stops
+
+  // Reads what an earlier process left, and starts the thread.
+  absl::Status Start();
+  // Writes what waits, and ends the thread.
+  void Stop();
+
+  // Begins a boot of the machine. Unavailable: there is no inventory, or it cannot be read.
+  absl::StatusOr<Answer> Begin(const std::string& mac, absl::string_view peer);
+  // The last byte of it was sent.
+  void OnScriptSent(const std::string& boot_id);
+  void OnArtifactSent(const std::string& boot_id, absl::string_view image,
+                      absl::string_view artifact);
+  // NotFound: it is no node's last boot, or not one of an image.
+  absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);
+
+  // See BootService. `nodes` are of `inventory`.
+  absl::Status Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
+                   const BootChoice& choice, bool once, const Actor& actor);
+  // The nodes that had an order.
+  absl::StatusOr<std::vector<std::string>> Clear(const std::vector<const Node*>& nodes,
+                                                 const Actor& actor);
+  v1::NodeBoot Describe(const Inventory& inventory, const Node& node);
+  v1::ListUnknownMachinesResponse ListUnknown();
+  uint64_t dropped();
+
+ private:
+  // A node's last boot.
+  struct Current {
+    BootRecord boot;
+    UsedUpBy used_up_by = UsedUpBy::kNever;
+    std::string root_sha256;            // of the image
+    std::vector<BootStepRecord> steps;  // each phase once
+  };
+  // Something for the store.
+  struct Change {
+    std::optional<BootRecord> boot;
+    std::optional<BootStepRecord> step;
+    std::optional<BootOrderRecord> used_up;
+  };
+
+  absl::Status Load();
+  absl::Time Step();
+  Current* FindBoot(const std::string& boot_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const BootOrderRecord* OrderOf(const std::string& node) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void AddStep(Current& current, v1::BootPhase phase, std::string detail)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UseUp(const Current& current) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wait(Change change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Means means_;
+  absl::Mutex ordering_;  // held while orders are stored; before mutex_
+  absl::Mutex mutex_;
+  std::map<std::string, BootOrderRecord> orders_ ABSL_GUARDED_BY(mutex_);        // by node
+  absl::flat_hash_map<std::string, Current> current_ ABSL_GUARDED_BY(mutex_);    // by node
+  absl::flat_hash_map<std::string, std::string> nodes_ ABSL_GUARDED_BY(mutex_);  // by boot's id
+  UnknownMachines unknown_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Change> waiting_ ABSL_GUARDED_BY(mutex_);
+  uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Of the thread that stores; it alone uses it.
+  absl::Time retry_at_ = absl::InfinitePast();
+  Worker worker_;
+};
+
+}  // namespace muster::controller::boot

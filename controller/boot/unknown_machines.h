@@ -1,0 +1,42 @@
+// Machines that asked what to boot and that nobody has described.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::controller::boot {
+
+struct SeenMachine {
+  std::string mac;
+  std::string peer;  // as gRPC writes it
+  absl::Time first_seen;
+  absl::Time last_seen;
+  uint64_t requests = 0;
+};
+
+// Those that asked last; whoever sends many addresses pushes the others out, and nothing else. Not
+// thread-safe.
+class UnknownMachines {
+ public:
+  static constexpr size_t kMax = 256;
+
+  void Add(absl::string_view mac, absl::string_view peer, absl::Time now);
+  // Somebody has described it.
+  void Remove(absl::string_view mac);
+  // The newest first.
+  const std::list<SeenMachine>& machines() const { return machines_; }
+  uint64_t requests() const { return requests_; }
+
+ private:
+  std::list<SeenMachine> machines_;
+  absl::flat_hash_map<std::string, std::list<SeenMachine>::iterator> by_mac_;
+  uint64_t requests_ = 0;
+};
+
+}  // namespace muster::controller::boot

@@ -1,0 +1,82 @@
+#include "controller/inventory/boot_choice.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "controller/inventory/inventory.h"
+
+namespace muster::controller {
+namespace {
+
+constexpr char kBoot[] = "boot";
+constexpr char kRescueImage[] = "boot_rescue_image";
+constexpr char kUsualRescueImage[] = "debian-rescue";
+constexpr absl::string_view kDiskWord = "disk";
+constexpr absl::string_view kRescueWord = "rescue";
+constexpr size_t kMaxImageName = 64;
+constexpr size_t kFewestDigits = 8;
+constexpr size_t kMostDigits = 64;
+
+// The rules of common/image, without its files.
+bool IsImageReference(absl::string_view text) {
+  const size_t at = text.find('@');
+  const absl::string_view name = text.substr(0, at);
+  const bool is_name = !name.empty() && name.size() <= kMaxImageName &&
+                       absl::ascii_isalnum(static_cast<unsigned char>(name.front())) &&
+                       std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                         return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+                       });
+  if (!is_name || at == absl::string_view::npos) return is_name;
+  const absl::string_view digits = text.substr(at + 1);
+  return digits.size() >= kFewestDigits && digits.size() <= kMostDigits &&
+         std::all_of(digits.begin(), digits.end(), [](unsigned char c) {
+           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace
+
+std::string BootChoice::ToString() const {
+  if (kind == Kind::kImage) return image;
+  return std::string(kind == Kind::kDisk ? kDiskWord : kRescueWord);
+}
+
+std::optional<BootChoice> ParseBootChoice(absl::string_view text) {
+  if (text == kDiskWord) return BootChoice{BootChoice::Kind::kDisk, ""};
+  if (text == kRescueWord) return BootChoice{BootChoice::Kind::kRescue, ""};
+  if (!IsImageReference(text)) return std::nullopt;
+  return BootChoice{BootChoice::Kind::kImage, std::string(text)};
+}
+
+std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_json& value) {
+  const bool is_boot = name == kBoot;
+  if (!is_boot && name != kRescueImage) return "";
+  const auto choice =
+      value.is_string() ? ParseBootChoice(value.get<std::string>()) : std::optional<BootChoice>();
+  if (choice.has_value() && (is_boot || choice->kind == BootChoice::Kind::kImage)) return "";
+  if (is_boot)
+    return "boot must be disk, rescue, or an image: NAME or NAME@ and 8 digits of its digest or "
+           "more";
+  return "boot_rescue_image must be an image: NAME or NAME@ and 8 digits of its digest or more";
+}
+
+BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {
+  BootDefault found;
+  found.rescue_image = kUsualRescueImage;
+  for (const Variable& variable : VariablesOf(inventory, node)) {  // a later one wins
+    if (!variable.value->is_string()) continue;
+    const std::string text = variable.value->get<std::string>();
+    if (variable.name == kRescueImage) found.rescue_image = text;
+    if (variable.name != kBoot) continue;
+    const std::optional<BootChoice> choice = ParseBootChoice(text);
+    if (!choice.has_value()) continue;
+    found.choice = *choice;
+    found.is_written = true;
+  }
+  return found;
+}
+
+}  // namespace muster::controller

@@ -1,0 +1,40 @@
+// What a node boots: the variables `boot` and `boot_rescue_image`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::controller {
+
+class Inventory;
+struct Node;
+
+struct BootChoice {
+  enum class Kind { kDisk, kRescue, kImage };
+  Kind kind = Kind::kDisk;
+  std::string image;  // of kImage: "debian-worker" or "debian-worker@1a2b3c4d"
+
+  // As it is written: "disk", "rescue", the image.
+  std::string ToString() const;
+};
+
+// Reads what ToString() writes; nullopt: it is neither of the two words nor can it name an image.
+std::optional<BootChoice> ParseBootChoice(absl::string_view text);
+
+// Describes the fault of a value ("must be disk, rescue, …"); "": it has none, or the variable is
+// not one of these.
+std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_json& value);
+
+// What the inventory says about a node.
+struct BootDefault {
+  BootChoice choice;  // disk where nothing was written
+  bool is_written = false;
+  std::string rescue_image;  // the image that "rescue" means
+};
+BootDefault BootDefaultOf(const Inventory& inventory, const Node& node);
+
+}  // namespace muster::controller

@@ -1,0 +1,58 @@
+// No request of a machine that boots may crash the reader, nor lead it out of what it knows; no
+// script that is written from it may have a line that its writer did not write.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/digest.h"
+#include "common/base/id.h"
+#include "controller/boot/boot_request.h"
+#include "controller/boot/boot_script.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace muster::controller;
+  using namespace muster::controller::boot;
+  // The path, the host, the range, and a line NAME=VALUE for each part of the query.
+  const std::vector<std::string> lines = absl::StrSplit(
+      absl::string_view(reinterpret_cast<const char*>(data), size), absl::MaxSplits('\n', 20));
+  HttpRequest request;
+  request.path = lines[0];
+  if (lines.size() > 1) request.headers["host"] = lines[1];
+  for (size_t i = 3; i < lines.size(); ++i) {
+    const std::vector<std::string> parts = absl::StrSplit(lines[i], absl::MaxSplits('=', 1));
+    request.query[parts[0]] = parts.size() > 1 ? parts[1] : "";
+  }
+  constexpr uint64_t kSizes[] = {0, 1, 1000, UINT64_MAX};
+  for (const uint64_t whole : kSizes) {
+    const auto part = ReadRange(lines.size() > 2 ? lines[2] : "", whole);
+    if (part.ok() && (part->bytes > whole || part->offset > whole - part->bytes)) std::abort();
+  }
+  const auto read = ReadBootRequest(request);
+  if (!read.ok()) {
+    if (read.status().message().empty()) std::abort();
+    return 0;
+  }
+  if (read->kind == BootRequest::Kind::kArtifact) {
+    if (!muster::IsSha256(read->image) || read->artifact.find('/') != std::string::npos)
+      std::abort();
+  }
+  if (!read->boot_id.empty() && !muster::IsUuid(read->boot_id)) std::abort();
+  if (read->kind == BootRequest::Kind::kReport && !read->found.empty() &&
+      !muster::IsSha256(read->found))
+    std::abort();
+  if (read->kind != BootRequest::Kind::kScript) return 0;
+  if (ReadMac(read->mac) != read->mac) std::abort();
+  ImageScript script;
+  script.what = request.path + lines.back();
+  script.server = absl::StrCat("http://", read->host);
+  const std::string text = RenderImageScript(script);
+  if (std::count(text.begin(), text.end(), '\n') != 5) std::abort();
+  const std::string local = LocalDiskScript(lines.back());
+  if (std::count(local.begin(), local.end(), '\n') != 3) std::abort();
+  return 0;
+}

@@ -1,0 +1,346 @@
+// Machines that boot from the network, and those who only say so, against a whole controller.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/digest.h"
+#include "muster/v1/boot.grpc.pb.h"
+#include "muster/v1/image.grpc.pb.h"
+#include "muster/v1/timeline.grpc.pb.h"
+#include "tests/fixtures/http_client.h"
+#include "tests/fixtures/test_controller.h"
+
+namespace muster::controller {
+namespace {
+
+using ::muster::testing::HttpClient;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr char kMac[] = "0c:42:a1:00:12:01";
+
+class BootFlowTest : public ControllerFixture {
+ protected:
+  void SetUp() override {
+    config_.boot_listen = "127.0.0.1:0";
+    ControllerFixture::SetUp();
+    controller_.reset();
+    StoreInventory(
+        "cluster: test\nnodes:\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\"}\n"
+        "  c002: {role: compute}\n",
+        2);
+    Start();
+    // More than a socket's buffer takes.
+    for (size_t i = 0; i < 6'000'000; ++i) root_ += static_cast<char>('a' + i % 23);
+    image_ = Keep(root_);
+  }
+
+  std::unique_ptr<v1::BootService::Stub> As(Role role) {
+    return v1::BootService::NewStub(Connect(controller_->port(), Issue(role, "alice")));
+  }
+  std::string Upload(v1::ImageService::Stub& stub, const std::string& content) {
+    grpc::ClientContext context;
+    v1::UploadArtifactResponse response;
+    const auto writer = stub.UploadArtifact(&context, &response);
+    v1::UploadArtifactRequest part;
+    part.mutable_header()->set_sha256(Sha256Hex(content));
+    part.mutable_header()->set_size_bytes(content.size());
+    writer->Write(part);
+    for (size_t at = 0; at < content.size(); at += 1'000'000) {
+      part.set_data(content.substr(at, 1'000'000));
+      writer->Write(part);
+    }
+    writer->WritesDone();
+    EXPECT_TRUE(writer->Finish().ok());
+    return Sha256Hex(content);
+  }
+  // The digest of an image with this root.
+  std::string Keep(const std::string& root) {
+    const auto stub =
+        v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
+    v1::KeepImageRequest request;
+    v1::ImageManifest& manifest = *request.mutable_manifest();
+    manifest.set_name("worker");
+    manifest.set_kind("ram");
+    manifest.set_distribution("debian12");
+    manifest.set_architecture("amd64");
+    for (const auto& [name, content] :
+         std::vector<std::pair<std::string, std::string>>{{"files", "the list of files"},
+                                                          {"initrd", "the initrd"},
+                                                          {"kernel", "the kernel"},
+                                                          {"root.squashfs", root}}) {
+      v1::ImageArtifact& artifact = *manifest.add_artifacts();
+      artifact.set_name(name);
+      artifact.set_sha256(Upload(*stub, content));
+      artifact.set_size_bytes(content.size());
+    }
+    grpc::ClientContext context;
+    v1::KeepImageResponse response;
+    const grpc::Status status = stub->KeepImage(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.image().digest();
+  }
+
+  std::string Get(const std::string& target, const std::string& headers = "") {
+    HttpClient client(controller_->boot_port());
+    client.Get(target, headers);
+    return client.ReadAll();
+  }
+  static std::string Body(const std::string& answer) {
+    const size_t end = answer.find("\r\n\r\n");
+    return end == std::string::npos ? "" : answer.substr(end + 4);
+  }
+  std::string Script(const std::string& mac = kMac) {
+    return Body(Get(absl::StrCat("/boot.ipxe?mac=", mac)));
+  }
+  // The path and query of the first address in the script that has this in it.
+  static std::string PathIn(const std::string& script, absl::string_view part) {
+    size_t at = 0;
+    while ((at = script.find("http://boot:7483", at)) != std::string::npos) {
+      const size_t begin = at + 16;
+      const size_t end = script.find_first_of(" \n", begin);
+      const std::string path = script.substr(begin, end - begin);
+      if (absl::StrContains(path, part)) return path;
+      at = begin;
+    }
+    return "";
+  }
+
+  grpc::Status Set(const std::string& what, bool once, Role role = Role::kOperator) {
+    v1::SetBootRequest request;
+    request.set_nodes("c001");
+    request.set_what(what);
+    request.set_once(once);
+    grpc::ClientContext context;
+    v1::SetBootResponse response;
+    return As(role)->SetBoot(&context, request, &response);
+  }
+  v1::NodeBoot Shown() {
+    grpc::ClientContext context;
+    v1::ListBootsResponse response;
+    EXPECT_TRUE(As(Role::kViewer)->ListBoots(&context, {}, &response).ok());
+    EXPECT_TRUE(response.is_serving());
+    EXPECT_THAT(response.nodes(), SizeIs(2));
+    return response.nodes(0);
+  }
+  std::vector<std::string> Steps() {
+    std::vector<std::string> steps;
+    const v1::NodeBoot shown = Shown();
+    for (const v1::BootStep& step : shown.last().steps())
+      steps.push_back(v1::BootPhase_Name(step.phase()).substr(11));
+    return steps;
+  }
+  // The server counts a reply after the client may have read all of it.
+  void AwaitSteps(size_t count) {
+    for (int i = 0; i < 500 && Steps().size() < count; ++i) absl::SleepFor(absl::Milliseconds(10));
+    EXPECT_THAT(Steps(), SizeIs(count));
+  }
+  std::vector<std::string> Kinds() {
+    const auto stub =
+        v1::TimelineService::NewStub(Connect(controller_->port(), Issue(Role::kViewer, "eve")));
+    v1::ListTimelineRequest request;
+    request.mutable_filter()->add_kinds("boot");
+    grpc::ClientContext context;
+    v1::ListTimelineResponse response;
+    EXPECT_TRUE(stub->ListTimeline(&context, request, &response).ok());
+    std::vector<std::string> kinds;
+    for (const v1::TimelineEvent& event : response.events()) {
+      kinds.push_back(event.kind());
+      EXPECT_EQ(event.nodes(), "c001");
+    }
+    return kinds;
+  }
+
+  std::string root_;
+  std::string image_;
+};
+
+TEST_F(BootFlowTest, AMachineBootsAnImageOnceAndThenItsDisk) {
+  EXPECT_THAT(Script(), EndsWith("\nexit 1\n"));
+  AwaitSteps(1);
+  ASSERT_TRUE(Set("worker", true).ok());
+  const std::string script = Script();
+  ASSERT_THAT(script, StartsWith("#!ipxe\n"));
+  EXPECT_THAT(script, HasSubstr(absl::StrCat("muster.sha256=", Sha256Hex(root_))));
+  AwaitSteps(1);
+  EXPECT_EQ(Body(Get(PathIn(script, "/kernel"))), "the kernel");
+  EXPECT_EQ(Body(Get(PathIn(script, "/initrd"))), "the initrd");
+  AwaitSteps(3);
+  EXPECT_TRUE(Shown().once());
+  // Half of the root is not the root.
+  const std::string root = PathIn(script, "/root.squashfs");
+  EXPECT_EQ(Body(Get(root, "Range: bytes=0-149999\r\n")), root_.substr(0, 150'000));
+  EXPECT_TRUE(Shown().once());
+  EXPECT_EQ(Body(Get(root, "Range: bytes=150000-\r\n")), root_.substr(150'000));
+  AwaitSteps(4);
+  EXPECT_EQ(Shown().next(), "disk");
+  const std::string report = PathIn(script, "/report/");
+  EXPECT_THAT(Get(absl::StrCat(report, "?phase=verified")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Get(absl::StrCat(report, "?phase=switched")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "KERNEL", "INITRD", "ROOT", "VERIFIED", "SWITCHED"));
+  EXPECT_THAT(Script(), EndsWith("\nexit 1\n"));
+  // Each step is in the time line, the newest first; the store has it a moment later.
+  std::vector<std::string> kinds;
+  for (int i = 0; i < 500 && kinds.size() < 9; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+    kinds = Kinds();
+  }
+  EXPECT_THAT(kinds,
+              ElementsAre("boot.script", "boot.switched", "boot.verified", "boot.root",
+                          "boot.initrd", "boot.kernel", "boot.script", "boot.set", "boot.script"));
+}
+
+TEST_F(BootFlowTest, OrdersAndBootsSurviveARestart) {
+  ASSERT_TRUE(Set("worker", true).ok());
+  const std::string script = Script();
+  AwaitSteps(1);
+  controller_.reset();
+  Start();
+  EXPECT_TRUE(Shown().once());
+  EXPECT_EQ(Body(Get(PathIn(script, "/root.squashfs"))), root_);
+  AwaitSteps(2);
+  EXPECT_EQ(Shown().next(), "disk");
+  controller_.reset();
+  Start();
+  EXPECT_EQ(Shown().next(), "disk");
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "ROOT"));
+}
+
+TEST_F(BootFlowTest, ARefusalReachesPeopleWithBothDigests) {
+  ASSERT_TRUE(Set("worker", false).ok());
+  const std::string script = Script();
+  const std::string found(64, 'e');
+  EXPECT_THAT(Get(absl::StrCat(PathIn(script, "/report/"), "?phase=refused&sha256=", found)),
+              StartsWith("HTTP/1.1 200 "));
+  const v1::NodeBoot shown = Shown();
+  const v1::BootStep& last = *shown.last().steps().rbegin();
+  EXPECT_EQ(last.phase(), v1::BOOT_PHASE_REFUSED);
+  EXPECT_THAT(last.detail(), AllOf(HasSubstr(found), HasSubstr(Sha256Hex(root_))));
+}
+
+TEST_F(BootFlowTest, OnlyArtifactsOfImagesThatMachinesBootAreServed) {
+  const std::string path = absl::StrCat("/image/", image_, "/root.squashfs");
+  EXPECT_THAT(Get(path), AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Accept-Ranges: bytes")));
+  EXPECT_THAT(Get(path, "Range: bytes=5999999-\r\n"),
+              AllOf(StartsWith("HTTP/1.1 206 "), HasSubstr("bytes 5999999-5999999/6000000")));
+  EXPECT_THAT(Get(path, "Range: bytes=6000000-\r\n"),
+              AllOf(StartsWith("HTTP/1.1 416 "), HasSubstr("bytes */6000000")));
+  // An artifact that is there and no image's, one that no machine needs, and none.
+  const auto stub =
+      v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
+  const std::string loose = Upload(*stub, "nobody's");
+  for (const std::string& target :
+       {absl::StrCat("/image/", loose, "/root.squashfs"),
+        absl::StrCat("/image/", Sha256Hex(root_), "/root.squashfs"),
+        absl::StrCat("/image/", image_, "/files"),
+        absl::StrCat("/image/", image_, "/manifest.json"),
+        absl::StrCat("/image/", image_, "/..%2f..%2fmuster.db"),
+        absl::StrCat("/image/", std::string(64, '0'), "/kernel"), std::string("/"),
+        std::string("/packages/muster-agent_1_amd64.deb"), std::string("/metrics")})
+    EXPECT_THAT(Get(target), StartsWith("HTTP/1.1 404 ")) << target;
+}
+
+TEST_F(BootFlowTest, AReaderThatOnlyLooksUsesNoOrderUp) {
+  ASSERT_TRUE(Set("worker", true).ok());
+  const std::string root = PathIn(Script(), "/root.squashfs");
+  AwaitSteps(1);
+  HttpClient client(controller_->boot_port());
+  client.Send(absl::StrCat("HEAD ", root, " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
+  EXPECT_THAT(client.ReadAll(), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\r\n\r\n")));
+  {
+    HttpClient leaves(controller_->boot_port(), /*receive_bytes=*/4096);
+    leaves.Get(root);
+    leaves.Read(1000);
+  }
+  absl::SleepFor(absl::Milliseconds(200));
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT"));
+  EXPECT_TRUE(Shown().once());
+}
+
+// Each slow reader has a descriptor and a small buffer; the others do not wait for it.
+TEST_F(BootFlowTest, SlowReadersHoldNobodyUp) {
+  const std::string path = absl::StrCat("/image/", image_, "/root.squashfs");
+  std::vector<std::unique_ptr<HttpClient>> slow;
+  for (int i = 0; i < 40; ++i) {
+    slow.push_back(std::make_unique<HttpClient>(controller_->boot_port(), 4096));
+    slow.back()->Get(path);
+  }
+  EXPECT_EQ(Body(Get(path)), root_);
+  EXPECT_EQ(Body(slow[0]->ReadAll()), root_);
+}
+
+TEST_F(BootFlowTest, OneMachineHasABoundedNumberOfConnections) {
+  std::vector<std::unique_ptr<HttpClient>> held;
+  for (int i = 0; i < 200; ++i) {
+    held.push_back(std::make_unique<HttpClient>(controller_->boot_port()));
+    held.back()->Send("GET /boot.ipxe");
+  }
+  HttpClient more(controller_->boot_port());
+  more.Get(absl::StrCat("/boot.ipxe?mac=", kMac));
+  EXPECT_EQ(more.ReadAll(), "");
+  // They make room when they leave.
+  held.clear();
+  std::string script;
+  for (int i = 0; i < 500 && script.empty(); ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+    script = Script();
+  }
+  EXPECT_THAT(script, StartsWith("#!ipxe\n"));
+}
+
+TEST_F(BootFlowTest, GarbageIsRefused) {
+  for (const char* target : {"/boot.ipxe", "/boot.ipxe?mac=", "/boot.ipxe?mac=x",
+                             "/boot.ipxe?mac=0c:42:a1:00:12:01%0a", "/boot.ipxe?mac=${net0/mac}"})
+    EXPECT_THAT(Get(target), StartsWith("HTTP/1.1 400 ")) << target;
+  EXPECT_THAT(Get(absl::StrCat("/boot.ipxe?mac=", kMac),
+                  absl::StrCat("X-Long: ", std::string(40'000, 'x'), "\r\n")),
+              Not(HasSubstr("#!ipxe")));
+  for (const std::string& wire :
+       {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11), std::string(5000, '\0'),
+        std::string("POST /boot.ipxe?mac=0c:42:a1:00:12:01 HTTP/1.1\r\nHost: h\r\n"
+                    "Content-Length: 1\r\n\r\nx"),
+        std::string("GET / HTTP/9.9\r\n\r\n")}) {
+    HttpClient client(controller_->boot_port());
+    client.Send(wire);
+    client.Send("\r\n\r\n");
+    client.EndWriting();
+  }
+  EXPECT_THAT(Shown().last().steps(), IsEmpty());
+  EXPECT_THAT(Script(), StartsWith("#!ipxe\n"));
+}
+
+TEST_F(BootFlowTest, UnknownMachinesAreListedForOperators) {
+  EXPECT_THAT(Script("aa:aa:aa:aa:aa:aa"), EndsWith("\nexit 1\n"));
+  v1::ListUnknownMachinesResponse response;
+  {
+    grpc::ClientContext context;
+    EXPECT_EQ(As(Role::kViewer)->ListUnknownMachines(&context, {}, &response).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED);
+  }
+  grpc::ClientContext context;
+  ASSERT_TRUE(As(Role::kOperator)->ListUnknownMachines(&context, {}, &response).ok());
+  ASSERT_THAT(response.machines(), SizeIs(1));
+  EXPECT_EQ(response.machines(0).mac(), "aa:aa:aa:aa:aa:aa");
+  EXPECT_THAT(response.machines(0).address(), StartsWith("127.0.0.1:"));
+}
+
+TEST_F(BootFlowTest, ViewersLookAndOrderNothing) {
+  EXPECT_EQ(Set("disk", true, Role::kViewer).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Set("no such/image", true).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Set("other", true).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Shown().next(), "disk");
+}
+
+}  // namespace
+}  // namespace muster::controller

@@ -1,0 +1,125 @@
+#include "controller/boot/boot_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::controller::boot {
+namespace {
+
+using ::muster::testing::StatusIs;
+
+const std::string kDigest(64, 'a');
+constexpr char kBootId[] = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab";
+
+HttpRequest Request(const std::string& path, HttpRequest::Values query = {}) {
+  HttpRequest request;
+  request.path = path;
+  request.query = std::move(query);
+  request.headers = {{"host", "10.0.0.1:7483"}};
+  return request;
+}
+
+TEST(ReadMacTest, BothWaysOfWritingAndNoOther) {
+  EXPECT_EQ(ReadMac("0C:42:a1:00:12:3f"), "0c:42:a1:00:12:3f");
+  EXPECT_EQ(ReadMac("0c-42-a1-00-12-3F"), "0c:42:a1:00:12:3f");
+  for (const char* wrong :
+       {"", "0c42a100123f", "0c:42:a1:00:12", "0c:42:a1:00:12:3f:00", "0c:42:a1:00:12-3f",
+        "0c:42:a1:00:12:3g", "0c:42:a1:00:12:3f\n", " 0c:42:a1:00:12:3", "0c:42:a1:00:1:23f",
+        "${net0/mac}", "0c:42:a1:00:12:3f:0c:42:a1:00:12:3f:0c:42:a1:00:12:3f"})
+    EXPECT_EQ(ReadMac(wrong), std::nullopt) << wrong;
+}
+
+TEST(BootRequestTest, Scripts) {
+  const auto read = ReadBootRequest(Request("/boot.ipxe", {{"mac", "0C-42-A1-00-12-3F"}}));
+  ASSERT_OK(read);
+  EXPECT_EQ(read->kind, BootRequest::Kind::kScript);
+  EXPECT_EQ(read->mac, "0c:42:a1:00:12:3f");
+  EXPECT_EQ(read->host, "10.0.0.1:7483");
+}
+
+TEST(BootRequestTest, AHostThatAScriptCannotRepeatIsRefused) {
+  for (const std::string& host : {std::string(), std::string("a b"), std::string("${x}"),
+                                  std::string("a/b"), std::string("a\n"), std::string(256, 'a')}) {
+    HttpRequest request = Request("/boot.ipxe", {{"mac", "0c:42:a1:00:12:3f"}});
+    request.headers["host"] = host;
+    EXPECT_THAT(ReadBootRequest(request),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
+        << host;
+  }
+}
+
+TEST(BootRequestTest, ArtifactsAsTheirPathsAreWritten) {
+  HttpRequest request = Request(ArtifactPath(kDigest, "initrd", kBootId));
+  const size_t query = request.path.find('?');
+  request.query["boot"] = request.path.substr(query + 6);
+  request.path.resize(query);
+  const auto read = ReadBootRequest(request);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->kind, BootRequest::Kind::kArtifact);
+  EXPECT_EQ(read->image, kDigest);
+  EXPECT_EQ(read->artifact, "initrd");
+  EXPECT_EQ(read->boot_id, kBootId);
+  // Who does not say which boot it is gets them, too.
+  EXPECT_OK(ReadBootRequest(Request(absl::StrCat("/image/", kDigest, "/root.squashfs"))));
+}
+
+TEST(BootRequestTest, OtherPathsAreNotThere) {
+  for (const std::string& path :
+       {std::string(), std::string("/"), std::string("/boot.ipxe/"), std::string("/image/"),
+        absl::StrCat("/image/", kDigest), absl::StrCat("/image/", kDigest, "/"),
+        absl::StrCat("/image/", kDigest, "/files"), absl::StrCat("/image/", kDigest, "/../kernel"),
+        absl::StrCat("/image/", kDigest, "/kernel/"), absl::StrCat("/image/A", kDigest, "/kernel"),
+        std::string("/image/../../etc/passwd"), std::string("/report/"), std::string("/report/x"),
+        std::string("/packages/x.deb")})
+    EXPECT_THAT(ReadBootRequest(Request(path)), StatusIs(absl::StatusCode::kNotFound, ::testing::_))
+        << path;
+}
+
+TEST(BootRequestTest, ReportsOfKnownPhasesAlone) {
+  const std::string path = ReportPath(kBootId);
+  const auto verified = ReadBootRequest(Request(path, {{"phase", "verified"}}));
+  ASSERT_OK(verified);
+  EXPECT_EQ(verified->kind, BootRequest::Kind::kReport);
+  EXPECT_EQ(verified->boot_id, kBootId);
+  EXPECT_EQ(verified->phase, v1::BOOT_PHASE_VERIFIED);
+  const auto refused = ReadBootRequest(Request(path, {{"phase", "refused"}, {"sha256", kDigest}}));
+  ASSERT_OK(refused);
+  EXPECT_EQ(refused->found, kDigest);
+  // What is seen here cannot be reported.
+  for (const char* phase : {"", "root", "script", "VERIFIED", "no image"})
+    EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", phase}})),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
+        << phase;
+  for (const std::string& digest : {std::string(), std::string("aa"), std::string(65, 'a'),
+                                    std::string(64, 'A'), std::string(64, '\n')})
+    EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", "refused"}, {"sha256", digest}})),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
+        << digest;
+}
+
+TEST(ReadRangeTest, AsHttpHasIt) {
+  const auto range = [](const char* header, uint64_t size) {
+    const auto read = ReadRange(header, size);
+    return read.ok() ? absl::StrCat(read->offset, "+", read->bytes) : std::string("none");
+  };
+  EXPECT_EQ(range("", 10), "0+10");
+  EXPECT_EQ(range("bytes=0-", 10), "0+10");
+  EXPECT_EQ(range("bytes=2-4", 10), "2+3");
+  EXPECT_EQ(range("bytes=2-99", 10), "2+8");
+  EXPECT_EQ(range("bytes=9-", 10), "9+1");
+  EXPECT_EQ(range("bytes=-3", 10), "7+3");
+  EXPECT_EQ(range("bytes=-30", 10), "0+10");
+  EXPECT_EQ(range("bytes=10-", 10), "none");
+  EXPECT_EQ(range("bytes=-0", 10), "none");
+  EXPECT_EQ(range("bytes=0-", 0), "none");
+  for (const char* ignored :
+       {"bytes=4-2", "bytes=0-1,3-4", "bytes=a-b", "bytes=", "bytes=-", "items=0-1", "bytes=+1-2",
+        "bytes=1-+2", "bytes= 1-2", "bytes=99999999999999999999-"})
+    EXPECT_EQ(range(ignored, 10), "0+10") << ignored;
+}
+
+}  // namespace
+}  // namespace muster::controller::boot

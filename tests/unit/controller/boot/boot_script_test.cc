@@ -1,0 +1,55 @@
+#include "controller/boot/boot_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+#include "tests/fixtures/golden_texts.h"
+
+namespace muster::controller::boot {
+namespace {
+
+using ::muster::testing::Said;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ImageScript WorkerScript() {
+  ImageScript script;
+  script.what = "c001 boots worker@aaaaaaaaaaaa";
+  script.node = "c001";
+  script.server = "http://10.0.0.1:7483";
+  script.image = std::string(64, 'a');
+  script.boot_id = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab";
+  script.root_sha256 = std::string(64, 'b');
+  script.kernel_arguments = {"boot=muster", "console=tty0", "console=ttyS0,115200"};
+  return script;
+}
+
+TEST(BootScriptTest, AnImage) { EXPECT_THAT(RenderImageScript(WorkerScript()), Said()); }
+
+// The firmware goes on to its next device after an error; success ends in its menu.
+TEST(BootScriptTest, TheDiskIsLeftToTheFirmware) {
+  EXPECT_THAT(LocalDiskScript("c001 boots from its disk"), EndsWith("\nexit 1\n"));
+}
+
+TEST(BootScriptTest, WhatIsMissingIsAskedForAgain) {
+  EXPECT_THAT(RetryScript("c001 cannot boot worker: no image 'worker'", "http://h/boot.ipxe?mac=m"),
+              Said());
+}
+
+TEST(BootScriptTest, WordsOfPeopleAreNoCommands) {
+  const std::string script = LocalDiskScript("a\nreboot || ${net0/mac} && shell");
+  const std::vector<std::string> lines = absl::StrSplit(script, '\n');
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_THAT(script, Not(HasSubstr("$")));
+  EXPECT_THAT(script, Not(HasSubstr("||")));
+  EXPECT_THAT(script, Not(HasSubstr("&&")));
+  ImageScript image = WorkerScript();
+  image.kernel_arguments = {"a=${x}", "quiet"};
+  EXPECT_THAT(RenderImageScript(image), Not(HasSubstr("${x}")));
+  EXPECT_THAT(RenderImageScript(image), HasSubstr(" quiet\n"));
+}
+
+}  // namespace
+}  // namespace muster::controller::boot

@@ -1,0 +1,280 @@
+#include "controller/boot/boots.h"
+
+#include <filesystem>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "controller/audit/audit.h"
+#include "controller/image/image_store.h"
+#include "controller/inventory/inventory.h"
+#include "controller/store/soci/store.h"
+#include "controller/store/tables.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
+
+namespace muster::controller::boot {
+namespace {
+
+using ::muster::testing::FakeClock;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kMac[] = "0c:42:a1:00:12:01";
+constexpr char kPeer[] = "ipv4:10.0.0.11:5000";
+
+class BootsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    store_ = OpenStore(folder_ + "/muster.db").value();
+    images_ = image::ImageStore::Open(folder_ + "/images", uint64_t{1} << 40).value();
+    Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01"}
+  c002: {role: compute})");
+    Open();
+  }
+
+  void Describe(const std::string& nodes) {
+    inventory_ = std::make_shared<const Inventory>(
+        ParseInventory({{"c.yaml", absl::StrCat("cluster: test\nnodes:", nodes, "\n")}}).value());
+  }
+  // A controller that starts.
+  void Open() {
+    boots_ = std::make_unique<Boots>(Boots::Means{
+        .store = *store_,
+        .clock = clock_,
+        .images = *images_,
+        .inventory = [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+          return inventory_;
+        },
+        .warn = [](absl::string_view) {},
+    });
+    ASSERT_OK(boots_->Start());
+  }
+  void Restart() {
+    boots_.reset();
+    Open();
+  }
+
+  v1::Image Keep(const std::string& name, const std::string& root) {
+    v1::ImageManifest manifest;
+    manifest.set_name(name);
+    manifest.set_kind("ram");
+    manifest.set_distribution("debian12");
+    manifest.set_architecture("amd64");
+    for (const auto& [artifact, content] :
+         {std::pair<std::string, std::string>{"initrd", "the initrd"},
+          std::pair<std::string, std::string>{"kernel", "the kernel"},
+          std::pair<std::string, std::string>{"root.squashfs", root}}) {
+      auto upload = images_->artifacts().Begin(Sha256Hex(content), content.size()).value();
+      EXPECT_OK(upload->Append(content));
+      EXPECT_OK(upload->Finish(clock_.Now()));
+      v1::ImageArtifact& added = *manifest.add_artifacts();
+      added.set_name(artifact);
+      added.set_sha256(Sha256Hex(content));
+      added.set_size_bytes(content.size());
+    }
+    return **images_->Keep(manifest, clock_.Now(), "admin:alice");
+  }
+
+  absl::Status Order(const std::string& what, bool once, const std::string& nodes = "c001") {
+    return boots_->Set(*inventory_, Select(*inventory_, nodes).value(), *ParseBootChoice(what),
+                       once, {.name = "admin:alice"});
+  }
+  v1::NodeBoot Shown(const std::string& node = "c001") {
+    return boots_->Describe(*inventory_, *inventory_->FindNode(node));
+  }
+  std::vector<int> Phases() {
+    std::vector<int> phases;
+    const v1::NodeBoot shown = Shown();
+    for (const v1::BootStep& step : shown.last().steps()) phases.push_back(step.phase());
+    return phases;
+  }
+  // The machine boots from the script to the last byte of the root.
+  Answer BootImage() {
+    const Answer answer = boots_->Begin(kMac, kPeer).value();
+    boots_->OnScriptSent(answer.boot_id);
+    for (const char* artifact : {"kernel", "initrd", "root.squashfs"})
+      boots_->OnArtifactSent(answer.boot_id, answer.image->digest(), artifact);
+    return answer;
+  }
+
+  const muster::testing::TempDir temp_;
+  const std::string folder_ = temp_.path();
+  FakeClock clock_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<image::ImageStore> images_;
+  std::shared_ptr<const Inventory> inventory_;
+  std::unique_ptr<Boots> boots_;
+};
+
+TEST_F(BootsTest, AMachineThatNobodyKnowsIsCountedAndNothingElse) {
+  const Answer answer = boots_->Begin("aa:aa:aa:aa:aa:aa", kPeer).value();
+  EXPECT_EQ(answer.kind, Answer::Kind::kUnknown);
+  EXPECT_EQ(answer.boot_id, "");
+  ASSERT_THAT(boots_->ListUnknown().machines(), SizeIs(1));
+  EXPECT_EQ(boots_->ListUnknown().machines(0).mac(), "aa:aa:aa:aa:aa:aa");
+  // Until somebody describes it.
+  Describe(R"(
+  c001: {role: compute, mac: "aa:aa:aa:aa:aa:aa"})");
+  EXPECT_EQ(boots_->Begin("aa:aa:aa:aa:aa:aa", kPeer)->kind, Answer::Kind::kDisk);
+  EXPECT_THAT(boots_->ListUnknown().machines(), IsEmpty());
+  EXPECT_EQ(boots_->ListUnknown().requests(), 1u);
+}
+
+TEST_F(BootsTest, StepsAreSeenOnceEachAndSurviveARestart) {
+  const v1::Image image = Keep("worker", "the root");
+  ASSERT_OK(Order("worker", false));
+  const Answer answer = BootImage();
+  EXPECT_EQ(answer.kind, Answer::Kind::kImage);
+  EXPECT_EQ(answer.image->digest(), image.digest());
+  boots_->OnArtifactSent(answer.boot_id, image.digest(), "kernel");
+  const std::vector<int> phases = {v1::BOOT_PHASE_SCRIPT, v1::BOOT_PHASE_KERNEL,
+                                   v1::BOOT_PHASE_INITRD, v1::BOOT_PHASE_ROOT};
+  EXPECT_EQ(Phases(), phases);
+  Restart();
+  EXPECT_EQ(Phases(), phases);
+  // The machine goes on with the addresses that it was given before.
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_VERIFIED, ""));
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_SWITCHED, ""));
+  EXPECT_THAT(Phases(), SizeIs(6));
+}
+
+TEST_F(BootsTest, ARefusalHasBothDigests) {
+  Keep("worker", "the root");
+  ASSERT_OK(Order("worker", false));
+  const Answer answer = BootImage();
+  const std::string found(64, 'f');
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_REFUSED, found));
+  const v1::BootStep step = *Shown().last().steps().rbegin();
+  EXPECT_EQ(step.phase(), v1::BOOT_PHASE_REFUSED);
+  EXPECT_THAT(step.detail(), ::testing::AllOf(::testing::HasSubstr(found),
+                                              ::testing::HasSubstr(Sha256Hex("the root"))));
+}
+
+TEST_F(BootsTest, OnlyTheLastBootOfAnImageTakesReports) {
+  Keep("worker", "the root");
+  EXPECT_THAT(boots_->OnReport("none", v1::BOOT_PHASE_VERIFIED, ""),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  const std::string disk = boots_->Begin(kMac, kPeer)->boot_id;
+  EXPECT_THAT(boots_->OnReport(disk, v1::BOOT_PHASE_VERIFIED, ""),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  ASSERT_OK(Order("worker", false));
+  const std::string earlier = BootImage().boot_id;
+  clock_.Advance(Boots::kSameBoot);
+  const std::string later = BootImage().boot_id;
+  EXPECT_THAT(boots_->OnReport(earlier, v1::BOOT_PHASE_VERIFIED, ""),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_OK(boots_->OnReport(later, v1::BOOT_PHASE_VERIFIED, ""));
+}
+
+TEST_F(BootsTest, AMachineThatAsksAgainAtOnceIsInTheSameBoot) {
+  Keep("worker", "the root");
+  const std::string first = boots_->Begin(kMac, kPeer)->boot_id;
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->boot_id, first);
+  // Another answer is another boot.
+  ASSERT_OK(Order("worker", true));
+  const std::string second = boots_->Begin(kMac, kPeer)->boot_id;
+  EXPECT_NE(second, first);
+  clock_.Advance(Boots::kSameBoot);
+  EXPECT_NE(boots_->Begin(kMac, kPeer)->boot_id, second);
+}
+
+TEST_F(BootsTest, AnOrderForAnImageIsUsedUpByItsRootAlone) {
+  Keep("worker", "the root");
+  ASSERT_OK(Order("worker", true));
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  boots_->OnScriptSent(answer.boot_id);
+  boots_->OnArtifactSent(answer.boot_id, answer.image->digest(), "kernel");
+  boots_->OnArtifactSent(answer.boot_id, answer.image->digest(), "initrd");
+  // A machine that loses its power here boots the image again, and so does one after a restart of
+  // the controller.
+  clock_.Advance(absl::Minutes(1));
+  Restart();
+  EXPECT_TRUE(Shown().once());
+  const Answer again = boots_->Begin(kMac, kPeer).value();
+  EXPECT_EQ(again.kind, Answer::Kind::kImage);
+  // A restart between the script and the root changes nothing either.
+  Restart();
+  boots_->OnArtifactSent(again.boot_id, again.image->digest(), "root.squashfs");
+  EXPECT_EQ(Shown().next(), "disk");
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  Restart();
+  EXPECT_EQ(Shown().next(), "disk");
+}
+
+TEST_F(BootsTest, AnOrderForTheDiskIsUsedUpByItsScript) {
+  Keep("worker", "the root");
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: worker}})");
+  ASSERT_OK(Order("disk", true));
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  EXPECT_EQ(answer.kind, Answer::Kind::kDisk);
+  EXPECT_EQ(Shown().next(), "disk");  // nothing was sent yet
+  boots_->OnScriptSent(answer.boot_id);
+  EXPECT_EQ(Shown().next(), "worker");
+}
+
+TEST_F(BootsTest, ALaterOrderIsNotUsedUpByAnEarlierBoot) {
+  Keep("worker", "the root");
+  ASSERT_OK(Order("worker", true));
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  ASSERT_OK(Order("worker", true));
+  boots_->OnArtifactSent(answer.boot_id, answer.image->digest(), "root.squashfs");
+  EXPECT_EQ(Shown().next(), "worker");
+}
+
+TEST_F(BootsTest, AnImageThatIsGoneIsSaidAndTheOrderStays) {
+  const v1::Image image = Keep("worker", "the root");
+  ASSERT_OK(Order("worker", true));
+  ASSERT_OK(images_->Remove(image, clock_.Now()));
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  EXPECT_EQ(answer.kind, Answer::Kind::kNoImage);
+  EXPECT_THAT(Phases(), ElementsAre(v1::BOOT_PHASE_NO_IMAGE));
+  EXPECT_TRUE(Shown().once());
+}
+
+TEST_F(BootsTest, OrdersAreForNodesAndImagesThatAreThere) {
+  Keep("worker", "the root");
+  EXPECT_THAT(Order("worker", true, "c002"),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  EXPECT_THAT(Order("other", true), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(Order("rescue", true), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_EQ(Shown().next(), "disk");
+  ASSERT_OK(Order("worker", false));
+  EXPECT_EQ(Shown().ordered_by(), "admin:alice");
+  const auto nodes = Select(*inventory_, "all").value();
+  EXPECT_THAT(boots_->Clear(nodes, {.name = "admin:alice"}).value(), ElementsAre("c001"));
+  EXPECT_THAT(boots_->Clear(nodes, {.name = "admin:alice"}).value(), IsEmpty());
+  Restart();
+  EXPECT_EQ(Shown().next(), "disk");
+  std::vector<std::string> audited;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    for (const EventRecord& row : txn.events().List(10, 0).value())
+      audited.push_back(absl::StrCat(row.action, " ", row.subject, " ", row.detail));
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(audited, ElementsAre("boot.clear c001 ", "boot.set c001 worker"));
+}
+
+TEST_F(BootsTest, ANodeKeepsItsLastBootsAlone) {
+  for (int i = 0; i < 20; ++i) {
+    boots_->OnScriptSent(boots_->Begin(kMac, kPeer)->boot_id);
+    clock_.Advance(Boots::kSameBoot);
+  }
+  boots_->Stop();
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(txn.boots().ListStepsAfter(0, 100).value(), SizeIs(Boots::kKept));
+    return absl::OkStatus();
+  }));
+}
+
+}  // namespace
+}  // namespace muster::controller::boot

@@ -1,0 +1,41 @@
+#include "controller/boot/unknown_machines.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_format.h"
+
+namespace muster::controller::boot {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1'900'000'000);
+
+TEST(UnknownMachinesTest, CountsThemNewestFirst) {
+  UnknownMachines unknown;
+  unknown.Add("a", "ipv4:10.0.0.1:1", kStart);
+  unknown.Add("b", "ipv4:10.0.0.2:1", kStart + absl::Seconds(1));
+  unknown.Add("a", "ipv4:10.0.0.3:1", kStart + absl::Seconds(2));
+  ASSERT_EQ(unknown.machines().size(), 2u);
+  EXPECT_EQ(unknown.requests(), 3u);
+  const SeenMachine& newest = unknown.machines().front();
+  EXPECT_EQ(newest.mac, "a");
+  EXPECT_EQ(newest.requests, 2u);
+  EXPECT_EQ(newest.peer, "ipv4:10.0.0.3:1");
+  EXPECT_EQ(newest.first_seen, kStart);
+  EXPECT_EQ(newest.last_seen, kStart + absl::Seconds(2));
+  unknown.Remove("a");
+  unknown.Remove("c");
+  ASSERT_EQ(unknown.machines().size(), 1u);
+  EXPECT_EQ(unknown.machines().front().mac, "b");
+}
+
+TEST(UnknownMachinesTest, AFloodOfAddressesTakesNoMoreRoom) {
+  UnknownMachines unknown;
+  for (int i = 0; i < 100'000; ++i)
+    unknown.Add(absl::StrFormat("%012x", i), "ipv4:10.0.0.1:1", kStart);
+  EXPECT_EQ(unknown.machines().size(), UnknownMachines::kMax);
+  EXPECT_EQ(unknown.requests(), 100'000u);
+  EXPECT_EQ(unknown.machines().front().mac, absl::StrFormat("%012x", 99'999));
+}
+
+}  // namespace
+}  // namespace muster::controller::boot

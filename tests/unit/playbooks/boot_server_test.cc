@@ -1,0 +1,86 @@
+// The role boot_server: DHCP and TFTP beside the site's own, or instead of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/playbooks/roles_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kBootServer[] = R"(
+- play: p
+  hosts: all
+  roles:
+    - {role: boot_server, when: boot_server_host == node.name}
+)";
+constexpr char kSettings[] = "/etc/muster-boot/dnsmasq.conf";
+
+class BootServerRoleTest : public RolesFixture {
+ protected:
+  BootServerRoleTest() : RolesFixture(kBootServer, {"boot_server"}) {
+    UseInventory(
+        "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, login2: {role: login, "
+        "address: \"2001:db8::2\"}, c001: {role: compute, address: 10.0.0.11, mac: "
+        "\"0c:42:a1:00:12:01\"}, c002: {role: compute, mac: \"0c:42:a1:00:12:02\"}}\n");
+    GiveOs("debian", "12");
+    Set(R"({"boot_server_host": "login1", "boot_server_interface": "eno2"})");
+  }
+  std::string Settings(const std::string& node = "login1") {
+    return File(node, kSettings).content();
+  }
+};
+
+TEST_F(BootServerRoleTest, BesideTheSitesOwnServerAsADefault) {
+  EXPECT_THAT(Settings(),
+              AllOf(HasSubstr("\ninterface=eno2\n"), HasSubstr("\ndhcp-range=10.0.0.1,proxy\n"),
+                    HasSubstr("\npxe-service=tag:!ipxe,x86PC,\"Muster\",undionly.kpxe\n"),
+                    HasSubstr("\ndhcp-boot=tag:ipxe,http://10.0.0.1:7483/boot.ipxe?mac="
+                              "${net0/mac}\n"),
+                    Not(HasSubstr("dhcp-host")), Not(HasSubstr("dhcp-authoritative"))));
+  EXPECT_THAT(RolesOf("c001"), ElementsAre());
+}
+
+TEST_F(BootServerRoleTest, TheOnlyServerWithTheInventorysAddresses) {
+  Set(R"({"boot_server_dhcp_range": "10.0.0.100,10.0.0.200,255.255.255.0",
+          "boot_server_router": "10.0.0.1", "boot_server_port": 7500,
+          "boot_server_extra_config": ["enable-ra"]})");
+  EXPECT_THAT(Settings(), AllOf(HasSubstr("\ndhcp-range=10.0.0.100,10.0.0.200,255.255.255.0,1h\n"),
+                                HasSubstr("\ndhcp-option=option:router,10.0.0.1\n"),
+                                HasSubstr("\ndhcp-host=0c:42:a1:00:12:01,10.0.0.11,c001\n"),
+                                Not(HasSubstr("0c:42:a1:00:12:02")),
+                                HasSubstr("http://10.0.0.1:7500/boot.ipxe"),
+                                HasSubstr("\nenable-ra\n"), Not(HasSubstr("proxy"))));
+}
+
+TEST_F(BootServerRoleTest, SettingsThatDnsmasqDoesNotReadAreNotUsed) {
+  EXPECT_THAT(File("login1", kSettings).validate(),
+              ElementsAre("dnsmasq", "--test", "--conf-file=%s"));
+}
+
+TEST_F(BootServerRoleTest, RefusesWhatCannotBeMeant) {
+  for (const char* variables :
+       {R"({"boot_server_interface": ""})", R"({"boot_server_interface": "eno2\nuser=root"})",
+        R"({"boot_server_interface": "eno2", "boot_server_address": "login1"})",
+        R"({"boot_server_address": "", "boot_server_dhcp_range": "10.0.0.0/24"})",
+        R"({"boot_server_dhcp_range": "", "boot_server_host": "login2"})"}) {
+    Set(variables);
+    const NodePlan plan =
+        Compile(std::string(variables).find("login2") == std::string::npos ? "login1" : "login2");
+    EXPECT_FALSE(plan.error.ok()) << variables;
+  }
+}
+
+TEST_F(BootServerRoleTest, DebianAndUbuntuAlone) {
+  GiveOs("ubuntu", "24.04");
+  EXPECT_OK(Compile("login1").error);
+  GiveOs("rocky", "9");
+  EXPECT_FALSE(Compile("login1").error.ok());
+}
+
+}  // namespace
+}  // namespace muster::controller
