@@ -11,6 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "agent/command/command_supervisor.h"
 #include "agent/health/health_monitor.h"
+#include "agent/reading/reading_watch.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
 #include "agent/slurm/slurm_requests.h"
@@ -150,9 +151,17 @@ class SessionTest : public ::testing::Test {
         trends_, gpus_, files_, clock_);
     ASSERT_OK(files_.WriteAtomically(dir_.path() + "/kmsg", "", {}));
     health_->Start();
+    readings_ = std::make_unique<ReadingWatch>(
+        [] {
+          v1::NodeReadings readings;
+          readings.set_memory_total_bytes(4711);
+          return readings;
+        },
+        [this] { mailbox_->Wake(); }, clock_);
+    readings_->Start();
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
-                                         *reboots_, *checks_, *slurm_, *commands_, *health_, facts_,
-                                         channel_, clock_);
+                                         *reboots_, *checks_, *slurm_, *commands_, *health_,
+                                         *readings_, facts_, channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -163,6 +172,7 @@ class SessionTest : public ::testing::Test {
     if (!slurm_may_answer_.HasBeenNotified()) slurm_may_answer_.Notify();
     slurm_.reset();
     commands_.reset();
+    readings_.reset();
     health_.reset();
     checks_.reset();
     engine_.reset();
@@ -224,6 +234,7 @@ class SessionTest : public ::testing::Test {
   health::Trends trends_;
   health::GpuNames gpus_;
   std::unique_ptr<health::HealthMonitor> health_;
+  std::unique_ptr<ReadingWatch> readings_;
   std::unique_ptr<Session> session_;
   std::thread thread_;
 };
@@ -235,6 +246,21 @@ int CountReports(const FakeController& controller, const std::string& check_id) 
     if (message.has_check_report() && message.check_report().check_id() == check_id) ++count;
   }
   return count;
+}
+
+TEST_F(SessionTest, MeasuresWhileTheControllerWantsIt) {
+  Start();
+  v1::ControllerMessage message;
+  v1::WatchReadings& watch = *message.mutable_watch_readings();
+  watch.mutable_interval()->set_seconds(1);
+  watch.mutable_lease()->set_seconds(30);
+  controller_.Send(message);
+  const auto readings = [](const FakeController& controller) {
+    return std::count_if(
+        controller.received.begin(), controller.received.end(),
+        [](const v1::AgentMessage& each) { return each.readings().memory_total_bytes() == 4711; });
+  };
+  EXPECT_TRUE(controller_.Await([&](auto& c) { return readings(c) >= 2; }));
 }
 
 TEST_F(SessionTest, RunsAChecksAndRepeatsItsReportUntilItIsStored) {
