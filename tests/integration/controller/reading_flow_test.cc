@@ -27,7 +27,8 @@ class ReadingFlowTest : public ControllerFixture {
     StoreNode("c001", kReadingUuid);
     StoreInventory(
         "cluster: lab\nracks: {r1: {power_limit_watts: 6000, nodes: c001}}\n"
-        "nodes: {\"c[001-017]\": {role: compute}}\n");
+        "nodes: {\"c[001-017]\": {role: compute}}\n",
+        /*revision=*/2);
     Start();
   }
   grpc::Status Get(const std::string& nodes, bool history, v1::GetReadingsResponse& response) {
