@@ -34,7 +34,9 @@ export function rate(bytes) {
   const units = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'];
   let i = 0;
   while (bytes >= 999.5 && i + 1 < units.length) { bytes /= 1000; ++i; }
-  return `${bytes < 9.95 && i > 0 ? bytes.toFixed(1) : Math.round(bytes)} ${units[i]}`;
+  // Three digits: a link of 100 Gbit/s carries 12.5 GB/s.
+  const decimals = i === 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+  return `${bytes.toFixed(decimals)} ${units[i]}`;
 }
 
 // A figure beside its line. `of(readings)`: a number, or null.

@@ -164,8 +164,9 @@ std::string HumanRate(double bytes_per_s) {
     ++unit;
   }
   if (!(bytes_per_s >= 0.5) && unit == 0) return "0";
-  return absl::StrFormat(bytes_per_s < 9.95 && unit > 0 ? "%.1f%s" : "%.0f%s", bytes_per_s,
-                         kUnits[unit]);
+  // Three digits: a link of 100 Gbit/s carries 12.5 GB/s.
+  const int decimals = unit == 0 || bytes_per_s >= 99.95 ? 0 : bytes_per_s >= 9.995 ? 1 : 2;
+  return absl::StrFormat("%.*f%s", decimals, bytes_per_s, kUnits[unit]);
 }
 
 std::string RenderTop(const v1::GetReadingsResponse& answer, const TopOptions& options) {

@@ -25,7 +25,7 @@ struct TopOptions {
 // A summary, then a row for each node or rack. Asked for one node: its GPUs and links, too.
 std::string RenderTop(const v1::GetReadingsResponse& answer, const TopOptions& options);
 
-// "1.2 GB/s", "0".
+// "1.25 GB/s", "0".
 std::string HumanRate(double bytes_per_s);
 
 }  // namespace muster::cli

@@ -118,8 +118,8 @@ TEST(TopReportTest, Rates) {
   std::vector<std::string> texts;
   for (const double rate : {0.0, 0.4, 12.0, 999.4, 999.6, 12'345.0, 3.1e6, 1.24e9, 5e13})
     texts.push_back(HumanRate(rate));
-  EXPECT_THAT(texts, ElementsAre("0", "0", "12 B/s", "999 B/s", "1.0 kB/s", "12 kB/s", "3.1 MB/s",
-                                 "1.2 GB/s", "50 TB/s"));
+  EXPECT_THAT(texts, ElementsAre("0", "0", "12 B/s", "999 B/s", "1.00 kB/s", "12.3 kB/s",
+                                 "3.10 MB/s", "1.24 GB/s", "50.0 TB/s"));
 }
 
 }  // namespace
