@@ -48,7 +48,7 @@ expect_no_changes "an apply after the restore"
 expect_contains "$(muster audit list)" "backup.restore" "the audit log"
 muster audit verify || fail "the audit log does not fit together"
 
-wait_for 30 "c001 is idle" nodes_idle c001
+wait_for 30 "both nodes idle" nodes_idle c001 c002
 step "a new authority waits for a node that is cut off and a person who is away"
 authority() { on_login1 -o json ca status | read_json "print($1)"; }  # EXPRESSION OF value
 on_login1 user create bob --role viewer --out /root/bob
