@@ -1,12 +1,15 @@
 #include "cli/render/comparison_report.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "cli/render/output.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/plain_text.h"
@@ -35,6 +38,43 @@ void AddTrait(const v1::NodeTrait& trait, Table& table) {
                   AreAlike(trait) ? "all" : Folded(value.nodes())});
     name.clear();
   }
+}
+
+// Of the controller's table of traits (controller/drift/node_comparison.cc), those that buying
+// another machine changes.
+constexpr const char* kHardware[] = {"processors", "memory", "GPUs"};
+constexpr char kUntold[] = "unknown";
+
+// The firmware takes some of the memory for itself, not always as much: "2015 GiB" is "2014 GiB".
+bool AreNearly(absl::string_view a, absl::string_view b) {
+  constexpr absl::string_view kUnit = " GiB";
+  int first = 0, second = 0;
+  if (!absl::ConsumeSuffix(&a, kUnit) || !absl::ConsumeSuffix(&b, kUnit) ||
+      !absl::SimpleAtoi(a, &first) || !absl::SimpleAtoi(b, &second))
+    return false;
+  constexpr int kParts = 50;  // 2 %
+  return std::abs(first - second) <= std::max(1, std::max(first, second) / kParts);
+}
+
+const v1::NodeClass* ClassOf(const v1::CompareNodesResponse& response, const std::string& node) {
+  for (const v1::NodeClass& one : response.classes()) {
+    if (std::find(one.nodes().begin(), one.nodes().end(), node) != one.nodes().end()) return &one;
+  }
+  return nullptr;
+}
+
+// "": it does not tell.
+std::string ValueOf(const v1::NodeClass& one, absl::string_view trait, const std::string& node) {
+  for (const v1::NodeTrait& each : one.traits()) {
+    if (each.name() != trait) continue;
+    for (const v1::TraitValue& value : each.values()) {
+      const bool has_it =
+          value.nodes().empty() ||
+          std::find(value.nodes().begin(), value.nodes().end(), node) != value.nodes().end();
+      if (has_it && value.value() != kUntold) return PlainText(value.value(), Lines::kOne);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -88,6 +128,24 @@ std::string RenderDifferences(const v1::CompareNodesResponse& response) {
                     " (muster node compare)\n");
   }
   return text;
+}
+
+std::vector<std::string> HardwareDifferences(const v1::CompareNodesResponse& response,
+                                             const std::string& node, const std::string& like) {
+  const v1::NodeClass* const own = ClassOf(response, node);
+  const v1::NodeClass* const other = ClassOf(response, like);
+  std::vector<std::string> differences;
+  if (own == nullptr || other == nullptr) return differences;
+  const auto compare = [&](absl::string_view name, const std::string& is,
+                           const std::string& wanted) {
+    if (!is.empty() && !wanted.empty() && is != wanted && !AreNearly(is, wanted))
+      differences.push_back(absl::StrCat(name, ": ", is, ", not ", wanted));
+  };
+  compare("machine", PlainText(own->machine(), Lines::kOne),
+          PlainText(other->machine(), Lines::kOne));
+  for (const char* name : kHardware)
+    compare(name, ValueOf(*own, name, node), ValueOf(*other, name, like));
+  return differences;
 }
 
 }  // namespace muster::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace muster::v1 {
 class CompareNodesResponse;
@@ -17,5 +18,10 @@ std::string RenderComparison(const v1::CompareNodesResponse& response, bool all)
 
 // One line for each class in which nodes differ: which, and in what. "": none.
 std::string RenderDifferences(const v1::CompareNodesResponse& response);
+
+// In which parts `node` is another machine than `like`: "GPUs: 4 × NVIDIA A100, not 8 × NVIDIA
+// A100". Firmware and software do not count, and what one of them does not tell is no difference.
+std::vector<std::string> HardwareDifferences(const v1::CompareNodesResponse& response,
+                                             const std::string& node, const std::string& like);
 
 }  // namespace muster::cli

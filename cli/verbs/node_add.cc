@@ -15,6 +15,7 @@
 #include "cli/inventory_folder/inventory_addition.h"
 #include "cli/site/site_bundle.h"
 #include "cli/verbs/cluster_change.h"
+#include "cli/verbs/unlike_nodes.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/bystanders.h"
 #include "cli/watch/terminal.h"
@@ -29,7 +30,7 @@ struct NodeAddOptions {
   std::string nodes, like, address, addresses, bmc_address, rack;
   SiteOptions site;
   BootstrapOptions bootstrap;
-  bool over_ssh = true, skip_validation = false;
+  bool over_ssh = true, skip_validation = false, accept_hardware = false;
 };
 
 absl::StatusOr<NodeAddition> AdditionOf(const NodeAddOptions& options) {
@@ -61,6 +62,8 @@ std::string Describe(const NodeAddOptions& options, const std::vector<std::strin
     steps.push_back(absl::StrCat("write ", options.site.inventory_path(), " and apply it"));
   steps.push_back(
       absl::StrCat("install the agent on ", nodes, " over ssh, where it has not joined"));
+  if (!options.accept_hardware)
+    steps.push_back("compare the machines with their neighbours, and leave out what is unlike");
   for (std::string& step : StepsOfTakingIn(options.site, names, options.skip_validation))
     steps.push_back(std::move(step));
   return absl::StrCat(text, NumberSteps(steps));
@@ -73,6 +76,28 @@ std::string Finally(int code, const std::vector<std::string>& names) {
              : absl::StrCat(nodes,
                             ": not all of it succeeded; see above, then run the same command "
                             "again, which continues there\n");
+}
+
+// The nodes that go on: those that are machines like their neighbours. The others have joined and
+// get nothing.
+absl::StatusOr<std::vector<std::string>> LeaveOutUnlike(Context& context,
+                                                        const Connection& connection,
+                                                        const NodeAddOptions& options,
+                                                        const std::vector<std::string>& names) {
+  if (options.accept_hardware) return names;
+  ASSIGN_OR_RETURN(const std::vector<UnlikeNode> unlike,
+                   FindUnlikeNodes(context, connection, names, options.like));
+  if (unlike.empty()) return names;
+  std::set<std::string> left_out;
+  for (const UnlikeNode& node : unlike) left_out.insert(node.name);
+  Words(context) << "\n"
+                 << DescribeUnlike(unlike) << FoldHostlist({left_out.begin(), left_out.end()})
+                 << ": left out; look at the hardware, or pass --accept-hardware" << std::endl;
+  std::vector<std::string> alike;
+  for (const std::string& name : names) {
+    if (left_out.count(name) == 0) alike.push_back(name);
+  }
+  return alike;
 }
 
 absl::StatusOr<int> NodeAdd(Context& context, const NodeAddOptions& options) {
@@ -100,9 +125,15 @@ absl::StatusOr<int> NodeAdd(Context& context, const NodeAddOptions& options) {
   bootstrap.nodes = FoldHostlist(names);
   ASSIGN_OR_RETURN(const int joined, Bootstrap(context, bootstrap));
   if (joined != kExitClean) return joined;
-  ASSIGN_OR_RETURN(const int code,
-                   TakeIn(context, *connection, options.site, names, options.skip_validation));
-  if (code == kExitDetached) return code;
+  ASSIGN_OR_RETURN(const std::vector<std::string> alike,
+                   LeaveOutUnlike(context, *connection, options, names));
+  int code = alike.size() == names.size() ? kExitClean : kExitFailed;
+  if (!alike.empty()) {
+    ASSIGN_OR_RETURN(const int taken,
+                     TakeIn(context, *connection, options.site, alike, options.skip_validation));
+    if (taken == kExitDetached) return taken;
+    if (taken != kExitClean) code = taken;
+  }
   ASSIGN_OR_RETURN(const std::string comparison, CompareBystanders(*connection, concerned, before));
   Words(context) << "\n" << comparison << Finally(code, names) << std::flush;
   return code;
@@ -133,6 +164,8 @@ void AddNodeAdd(CLI::App& node, Context& context) {
   AddSiteOptions(*add, options->site);
   add->add_flag("--ssh", options->over_ssh, "Install the agent over ssh (default)");
   AddSshOptions(*add, options->bootstrap);
+  add->add_flag("--accept-hardware", options->accept_hardware,
+                "Add machines that are unlike their neighbours, too");
   add->add_flag("--skip-validation", options->skip_validation, "Skip the plays with `validate`");
   add->footer(
       "The same command again continues where it stopped. Exit codes: those of muster apply.");

@@ -84,6 +84,25 @@ if show add --yes; then fail "a differing inventory was edited"; fi
 expect_contains "$SAID" "differs" "the refusal"
 rm "$work/inventory/more.yaml"
 
+step "a machine that is unlike its neighbour is left out"
+# It has GPUs, and c002 has none.
+for library in libnvidia-ml.so.1 libcuda.so.1; do
+  lab exec c003 sh -c "cat >/usr/lib/x86_64-linux-gnu/$library" <"build/release/fakes/nvidia/$library"
+done
+lab exec c003 sh -c 'echo "{\"gpus\": [{\"preset\": \"rtx_2080_ti\"}]}" >/etc/muster-fake-nvidia.json; ldconfig'
+rc=0
+show add --yes || rc=$?
+expect_equal 3 "$rc" "exit code"
+expect_contains "$SAID" "c003 is another machine than c002: GPUs: 1 × " "the difference"
+expect_contains "$SAID" "c003: left out" "what becomes of it"
+expect_equal enrolled "$(muster -o json node list c003 | read_json 'print(value["nodes"][0]["state"])')" "its state"
+nobody_else_noticed
+# Somebody takes the GPU out.
+lab exec c003 sh -c 'rm /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 /usr/lib/x86_64-linux-gnu/libcuda.so.1 \
+  /etc/muster-fake-nvidia.json; ldconfig; systemctl restart muster-agent'
+tells_no_gpu() { [[ $(muster node compare c003 -a || true) != *"1 × NVIDIA"* ]]; }
+wait_for 30 "the facts of c003 without the GPU" tells_no_gpu
+
 step "the node is added"
 rc=0
 show add --yes || rc=$?

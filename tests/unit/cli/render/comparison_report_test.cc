@@ -13,6 +13,8 @@ namespace muster::cli {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 void AddTraitTo(v1::NodeClass& one, const std::string& name,
                 const std::vector<std::pair<std::string, std::vector<std::string>>>& values) {
@@ -63,6 +65,38 @@ TEST(ComparisonReport, NodesThatAreAlikeAreNoDifference) {
   response.mutable_classes(0)->mutable_traits()->DeleteSubrange(1, 2);
   EXPECT_FALSE(HasDifferences(response));
   EXPECT_EQ(RenderDifferences(response), "");
+}
+
+// c002 has half of the GPUs, other firmware and a slice less memory for the system; c003 is another
+// model, and c004 tells nothing of its GPUs.
+v1::CompareNodesResponse Machines() {
+  v1::CompareNodesResponse response;
+  v1::NodeClass& one = *response.add_classes();
+  one.set_machine("Supermicro SYS-821GE-TNHR");
+  for (const char* node : {"c001", "c002", "c004"}) one.add_nodes(node);
+  AddTraitTo(one, "BIOS", {{"2.1", {"c001", "c004"}}, {"1.9", {"c002"}}});
+  AddTraitTo(one, "processors", {{"2 × 56 cores", {}}});
+  AddTraitTo(one, "memory", {{"2015 GiB", {"c001", "c004"}}, {"2014 GiB", {"c002"}}});
+  AddTraitTo(one, "GPUs",
+             {{"8 × NVIDIA H100", {"c001"}}, {"4 × NVIDIA H100", {"c002"}}, {"unknown", {"c004"}}});
+  v1::NodeClass& other = *response.add_classes();
+  other.set_machine("Dell Inc. PowerEdge R650");
+  other.add_nodes("c003");
+  AddTraitTo(other, "processors", {{"2 × 32 cores", {}}});
+  AddTraitTo(other, "memory", {{"503 GiB", {}}});
+  return response;
+}
+
+TEST(ComparisonReport, MachinesThatAreOthersThanTheirNeighbour) {
+  EXPECT_THAT(HardwareDifferences(Machines(), "c002", "c001"),
+              ElementsAre("GPUs: 4 × NVIDIA H100, not 8 × NVIDIA H100"));
+  EXPECT_THAT(
+      HardwareDifferences(Machines(), "c003", "c001"),
+      ElementsAre("machine: Dell Inc. PowerEdge R650, not Supermicro SYS-821GE-TNHR",
+                  "processors: 2 × 32 cores, not 2 × 56 cores", "memory: 503 GiB, not 2015 GiB"));
+  EXPECT_THAT(HardwareDifferences(Machines(), "c004", "c001"), IsEmpty()) << "it does not tell";
+  EXPECT_THAT(HardwareDifferences(Machines(), "c001", "c001"), IsEmpty());
+  EXPECT_THAT(HardwareDifferences(Machines(), "c009", "c001"), IsEmpty()) << "without facts";
 }
 
 }  // namespace
