@@ -37,6 +37,9 @@ USUAL_PARTS = (*LAB_PARTS[:-1], "compile", "validation", "rollout", "swarm", "ni
 PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic", "build")
 ROOT_PARTS = (*LAB_PARTS, "nic", "build")
 PROGRAM_SECONDS = 600
+# Also a test of `./dev test`, over 1,500 seeds.
+SIMULATION = ROOT / "build/release/tests/rollout_plan_test"
+SIMULATED_SEEDS = 20_000
 
 
 def measure_program(program, options, figures):
@@ -67,6 +70,24 @@ def measure_programs(parts, swarm_nodes, figures):
         for program in mine:
             options = [word for count in swarm_nodes for word in ("--nodes", str(count))]
             measure_program(program, options if part == "swarm" else [], figures)
+
+
+def measure_simulation(figures):
+    """The test's simulation of rollouts over many more seeds; what breaks a rule is named with its seed."""
+    print(f"== {SIMULATED_SEEDS} simulated rollouts", flush=True)
+    try:
+        done = subprocess.run([SIMULATION, "--gtest_filter=RolloutSimulation.NeverBreaksARuleAndAlwaysEnds"],
+                              cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env={**os.environ, "MUSTER_SIMULATION_SEEDS": str(SIMULATED_SEEDS)},
+                              timeout=PROGRAM_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        figures.miss("simulated rollouts", f"no end in {PROGRAM_SECONDS} s")
+        return
+    if done.returncode != 0:
+        print(done.stdout, flush=True)
+        figures.miss("simulated rollouts", "a rule was broken, see above")
+        return
+    figures.add("simulated rollouts that broke no rule", SIMULATED_SEEDS, "seeds", f">= {SIMULATED_SEEDS}")
 
 
 def measure_lab(parts, minutes, figures):
@@ -144,6 +165,8 @@ def main():
     figures = Figures()
     before = machine()
     measure_programs(parts, arguments.swarm_nodes, figures)
+    if "rollout" in parts:
+        measure_simulation(figures)
     if "nic" in parts:
         measure_nic(figures)
     if "build" in parts:
