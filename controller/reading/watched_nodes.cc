@@ -11,6 +11,8 @@ namespace {
 
 constexpr absl::Duration kShortest = absl::Seconds(2);
 constexpr size_t kReadingsPerSecond = 500;
+// An agent grants no more (agent/reading/reading_watch.h).
+constexpr absl::Duration kLongestLease = absl::Minutes(2);
 // An agent takes no less than a second; what comes faster is not from one of ours.
 constexpr absl::Duration kTooFast = absl::Milliseconds(500);
 
@@ -35,12 +37,17 @@ std::vector<WatchedReadings> WatchedNodes::Ask(absl::Span<const std::string> uui
   {
     absl::MutexLock lock(&mutex_);
     Forget(now);
+    for (const std::string& uuid : uuids) watched_[uuid].until = now;
+    // Whoever asks for thousands asks again as rarely as they measure.
+    const absl::Duration interval = IntervalFor(watched_.size());
+    const absl::Duration patience = std::max(kPatience, 3 * interval);
+    const absl::Duration lease = std::clamp(2 * patience, kLease, kLongestLease);
     for (const std::string& uuid : uuids) {
       Watched& watched = watched_[uuid];
-      watched.until = now + kPatience;
+      watched.until = now + patience;
       if (with_history) watched.history_until = watched.until;
-      if (watched.asked_until - now < kLease / 2) {
-        watched.asked_until = now + kLease;
+      if (watched.asked_until - now < lease / 2) {
+        watched.asked_until = now + lease;
         to_ask.push_back(uuid);
       }
       WatchedReadings& row = answer.emplace_back();
@@ -48,8 +55,8 @@ std::vector<WatchedReadings> WatchedNodes::Ask(absl::Span<const std::string> uui
       if (with_history) row.history.assign(watched.kept.begin(), watched.kept.end());
     }
     v1::WatchReadings& order = *message.mutable_watch_readings();
-    *order.mutable_interval() = ToProtoDuration(IntervalFor(watched_.size()));
-    *order.mutable_lease() = ToProtoDuration(kLease);
+    *order.mutable_interval() = ToProtoDuration(interval);
+    *order.mutable_lease() = ToProtoDuration(lease);
   }
   // Not under the lock, which sessions take first when they hand something over.
   std::vector<std::string> unheard;

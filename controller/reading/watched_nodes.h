@@ -32,11 +32,11 @@ struct WatchedReadings {
 };
 
 // Asks nodes to measure as long as somebody asks it. A node that nobody has asked about for
-// kPatience is forgotten. Thread-safe.
+// kPatience, or three of its intervals, is forgotten. Thread-safe.
 class WatchedNodes final : public AgentSessionListener {
  public:
   static constexpr absl::Duration kPatience = absl::Seconds(15);
-  // What an agent is told; renewed when half of it has passed.
+  // What an agent is told, or twice the patience; renewed when half of it has passed.
   static constexpr absl::Duration kLease = absl::Seconds(30);
   static constexpr size_t kMaxHistory = 90;
 

@@ -118,6 +118,21 @@ TEST_F(WatchedNodesTest, NodeThatSendsTooFastIsNotHeard) {
   EXPECT_EQ(Used(Ask("a")), 1);
 }
 
+TEST_F(WatchedNodesTest, ReadingsOfManyNodesAreKeptUntilTheNextLook) {
+  std::vector<std::string> all = {"a"};
+  for (int i = 1; i < 10'000; ++i) all.push_back(std::to_string(i));
+  for (int look = 0; look < 5; ++look) {
+    const WatchedReadings row = readings_.Ask(all, false).at(0);
+    EXPECT_EQ(Used(row), static_cast<uint64_t>(look)) << "of the look before";
+    clock_.Advance(readings_.interval());
+    Read("a", static_cast<uint64_t>(look) + 1);
+  }
+  const auto sent = sessions_.Take("a");
+  ASSERT_THAT(sent, SizeIs(2));
+  EXPECT_EQ(ToDuration(sent[0].watch_readings().interval()), absl::Seconds(20));
+  EXPECT_EQ(ToDuration(sent[0].watch_readings().lease()), absl::Minutes(2));
+}
+
 TEST_F(WatchedNodesTest, ManyNodesMeasureRarely) {
   EXPECT_EQ(WatchedNodes::IntervalFor(1), absl::Seconds(2));
   EXPECT_EQ(WatchedNodes::IntervalFor(1'000), absl::Seconds(2));
