@@ -23,8 +23,9 @@ std::string Percent(std::optional<double> ratio) {
 
 std::string Watts(std::optional<double> watts) {
   if (!watts.has_value()) return kAbsent;
-  return *watts < 10'000 ? absl::StrFormat("%.0f W", *watts)
-                         : absl::StrFormat("%.1f kW", *watts / 1000);
+  if (*watts < 10'000) return absl::StrFormat("%.0f W", *watts);
+  if (*watts < 1'000'000) return absl::StrFormat("%.1f kW", *watts / 1'000);
+  return absl::StrFormat("%.2f MW", *watts / 1'000'000);
 }
 
 std::string Degrees(std::optional<double> celsius) {

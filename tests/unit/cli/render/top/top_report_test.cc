@@ -99,6 +99,14 @@ TEST(TopReportTest, PowerOfARackIsWholeIfAllMachinesHaveAMeter) {
   EXPECT_TRUE(LoadsOfRacks(answer)[0].is_all_power);
 }
 
+TEST(TopReportTest, PowerOfManyMachines) {
+  v1::GetReadingsResponse answer;
+  AddNode(answer, "c001", "r1").mutable_readings()->set_power_watts(12'345);
+  EXPECT_THAT(RenderTop(answer, {}), HasSubstr("12.3 kW"));
+  AddNode(answer, "c002", "r1").mutable_readings()->set_power_watts(3'305'300);
+  EXPECT_THAT(RenderTop(answer, {}), HasSubstr("3.32 MW"));
+}
+
 TEST(TopReportTest, WordsOfNodesDoNotControlTheTerminal) {
   v1::GetReadingsResponse answer;
   v1::NodeReadings& readings = *AddNode(answer, "c001", "r1").mutable_readings();
