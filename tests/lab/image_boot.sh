@@ -93,7 +93,8 @@ expect_equal "script kernel initrd root verified switched" "$(steps)" "the steps
 expect_equal disk "$(next)" "what it boots next, the order being used up"
 step "the root is there"
 wait_for $limit "a system that is up" says_on_console "d001 login:"
-wait_for $limit "a way in, with keys of its own" says_on_console "Started.*ssh.service"
+has_keys() { [[ $(lab exec login1 ssh-keyscan -T 5 "$network.240" 2>/dev/null) == *ssh-ed25519* ]]; }
+wait_for $limit "a way in, with keys of its own" has_keys
 expect_contains "$(lab exec login1 cat /var/lib/muster-boot/leases)" "$network.240 d001" "its lease, the inventory's"
 expect_contains "$(muster event list d001 --kind boot)" "boot.verified" "its events"
 muster boot show
