@@ -12,8 +12,7 @@ namespace muster::agent {
 // musterd's, while it is exchanged. In its own folder it finds
 //
 //   probation    it was exchanged and nobody knows yet whether it stays: it welcomes agents, so
-//   that
-//                its own one can say so, and accepts nothing that would be lost with its store
+//                that its own one can say so, and accepts nothing that would be lost with its store
 //   update       what came of the exchange: "done BEFORE VERSION", or "back BEFORE VERSION" and
 //                the reason in the second line
 //
@@ -36,7 +35,7 @@ class ServiceState {
                         absl::string_view why);
 
  private:
-  // "": there is no state.
+  // Empty where there is no state.
   absl::StatusOr<std::string> Folder();
 
   const UpgradePlace& place_;

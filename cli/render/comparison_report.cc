@@ -40,8 +40,8 @@ void AddTrait(const v1::NodeTrait& trait, Table& table) {
   }
 }
 
-// Of the controller's table of traits (controller/drift/node_comparison.cc), those that buying
-// another machine changes.
+// The traits of the controller's table (controller/drift/node_comparison.cc) that change with the
+// machine.
 constexpr const char* kHardware[] = {"processors", "memory", "GPUs"};
 constexpr char kUntold[] = "unknown";
 

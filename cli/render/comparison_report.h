@@ -20,7 +20,7 @@ std::string RenderComparison(const v1::CompareNodesResponse& response, bool all)
 std::string RenderDifferences(const v1::CompareNodesResponse& response);
 
 // In which parts `node` is another machine than `like`: "GPUs: 4 × NVIDIA A100, not 8 × NVIDIA
-// A100". Firmware and software do not count, and what one of them does not tell is no difference.
+// A100". Firmware and software do not count, and neither does a value that one of them lacks.
 std::vector<std::string> HardwareDifferences(const v1::CompareNodesResponse& response,
                                              const std::string& node, const std::string& like);
 

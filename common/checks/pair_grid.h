@@ -25,7 +25,7 @@ class PairGrid {
     size_t names = 0;
   };
   const std::vector<Block>& blocks() const { return blocks_; }
-  // Of two blocks, by their places. nullopt: nothing was measured.
+  // The value from one block to another, by their places; nullopt where nothing was measured.
   std::optional<double> Cell(size_t row, size_t column) const {
     return cells_[row * blocks_.size() + column];
   }

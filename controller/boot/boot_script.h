@@ -8,8 +8,8 @@
 
 namespace muster::controller::boot {
 
-// Ends iPXE with an error, after which the firmware goes on to its next device: the disk. (With
-// success it would show its menu.) `why` is one line for the console.
+// The script ends with an error, so that the firmware tries its next device, the disk; after a
+// success it would show its menu. `why` is one line for the console.
 std::string LocalDiskScript(absl::string_view why);
 
 // Asks again after a while, because a machine that is to boot an image has no disk to fall back to.

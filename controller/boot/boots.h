@@ -130,7 +130,7 @@ class Boots {
   UnknownMachines unknown_ ABSL_GUARDED_BY(mutex_);
   std::vector<Change> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of the thread that stores; it alone uses it.
+  // The worker alone uses it.
   absl::Time retry_at_ = absl::InfinitePast();
   Worker worker_;
 };

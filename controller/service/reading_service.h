@@ -13,7 +13,7 @@ class Store;
 // ReadingService. Thread-safe.
 class ReadingService final : public v1::ReadingService::Service {
  public:
-  // Of a request with history.
+  // The most nodes that a request with history may name.
   static constexpr size_t kMaxWithHistory = 16;
 
   // The references must outlive the object.

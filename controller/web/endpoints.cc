@@ -113,7 +113,7 @@ JsonText ListHealth(const WebCollaborators& with, const HttpRequest& request) {
   return Answer(with.health, &HealthService::ListHealth, call);
 }
 
-// Of one node: what somebody's page looks at.
+// The readings of the node whose page is open.
 JsonText GetReadings(const WebCollaborators& with, const HttpRequest& request) {
   v1::GetReadingsRequest call;
   call.set_nodes(std::string(request.Query("name")));

@@ -479,7 +479,8 @@ TEST(RolloutSimulation, NeverBreaksARuleAndAlwaysEnds) {
   }
   // It would prove little if hardly anything happened.
   EXPECT_GT(taken, seeds);
-  EXPECT_GT(requeued, seeds / 40);
+  // Of many seeds 4.5 % requeue.
+  EXPECT_GT(requeued, std::max(seeds / 25, std::min(seeds, 1500) / 20));
   for (const char* end : {"completed", "aborted", "rolled back", "paused"}) {
     EXPECT_GT(ends[end], seeds / 200) << end;
   }
