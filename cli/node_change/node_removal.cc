@@ -1,4 +1,4 @@
-#include "cli/verbs/node_removal.h"
+#include "cli/node_change/node_removal.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

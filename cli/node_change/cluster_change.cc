@@ -1,4 +1,4 @@
-#include "cli/verbs/cluster_change.h"
+#include "cli/node_change/cluster_change.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

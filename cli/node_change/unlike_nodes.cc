@@ -1,4 +1,4 @@
-#include "cli/verbs/unlike_nodes.h"
+#include "cli/node_change/unlike_nodes.h"
 
 #include <algorithm>
 #include <set>
