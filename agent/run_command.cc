@@ -85,17 +85,15 @@ bool HasWork(const v1::Step& step, ResourceContext& context) {
 }
 
 // Supervises the threads until a signal comes. False: the agent must be restarted.
-bool Supervise(const Engine& engine, const Session& session, health::HealthMonitor& health,
-               const Journal& journal, ServiceNotify& notify, Clock& clock) {
+bool Supervise(const Engine& engine, const Session& session, const Journal& journal,
+               ServiceNotify& notify, Clock& clock) {
   MemoryKeeper memory;
-  absl::Time last_look = clock.Now();
   while (!AwaitSignal(kSupervisionInterval)) {
     if (journal.broken()) {
       LogError("the journal's disk failed; restarting to read its present content");
       return false;
     }
     const absl::Time now = clock.Now();
-    if (now < std::exchange(last_look, now)) health.LookNow();
     const bool alive =
         now - engine.last_alive() < kThreadPatience && now - session.last_alive() < kThreadPatience;
     if (alive) notify.Alive();
@@ -237,7 +235,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   std::thread conversation([&session] { session.Run(); });
   ServiceNotify notify;
   notify.Ready();
-  const bool healthy = Supervise(engine, session, health_monitor, journal, notify, clock);
+  const bool healthy = Supervise(engine, session, journal, notify, clock);
   notify.Stopping();
   engine.Stop();
   transfers.Stop();

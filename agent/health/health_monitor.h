@@ -62,9 +62,6 @@ class HealthMonitor {
   // Ends the reader of the log and writes the record. Does not wait for probes.
   void Stop();
 
-  // Does what is due. Waits measure the time of day, so somebody has to call when it was set back.
-  void LookNow() { worker_.Wake(); }
-
   // For the session. A connection has begun: everything is reported again.
   void OnConnected() { ReportAgain(); }
   // The controller has asked. Answered by one report, however often it asks before that.

@@ -162,7 +162,8 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
       mailbox_.OnNote(status_text());
     }
     const absl::Time now = clock_.Now();
-    if (!ending.welcomed && now >= welcome_by) {
+    const bool is_late = now >= welcome_by || welcome_by - now > kWelcomeTimeout;  // set back
+    if (!ending.welcomed && is_late) {
       local_end = absl::DeadlineExceededError("no answer to the greeting within 15s");
       break;
     }
@@ -214,7 +215,8 @@ bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending)
     stream.Send(std::move(message));
   }
   const absl::Time now = clock_.Now();
-  if (now >= next_heartbeat_) {
+  // A clock that was set back does not silence the agent.
+  if (now >= next_heartbeat_ || next_heartbeat_ - now > heartbeat_interval_) {
     next_heartbeat_ = now + heartbeat_interval_;
     v1::AgentMessage message;
     message.mutable_heartbeat()->set_uptime_s(

@@ -1,6 +1,10 @@
 #include "common/base/clock.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "absl/time/clock.h"
+#include "common/base/clock_jumps.h"
 
 namespace muster {
 
@@ -8,7 +12,21 @@ absl::Time RealClock::Now() { return absl::Now(); }
 
 bool RealClock::AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
                            absl::Time deadline) {
-  return mutex.AwaitWithDeadline(condition, deadline);
+  if (deadline == absl::InfiniteFuture()) {
+    mutex.Await(condition);
+    return true;
+  }
+  ClockJumps::Wait wait(ClockJumps::OfKernel(), mutex, condition);
+  const auto begin = std::chrono::steady_clock::now();
+  const absl::Duration patience = deadline - Now();
+  for (;;) {
+    const absl::Duration waited = absl::FromChrono(std::chrono::steady_clock::now() - begin);
+    const absl::Time end = std::min(deadline, Now() + (patience - waited));
+    mutex.AwaitWithDeadline(absl::Condition(&wait, &ClockJumps::Wait::IsOver), end);
+    if (condition.Eval()) return true;
+    if (!wait.has_jumped()) return false;
+    wait.Continue();
+  }
 }
 
 void RealClock::Sleep(absl::Duration duration) { absl::SleepFor(duration); }

@@ -12,7 +12,9 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual absl::Time Now() = 0;
-  // Waits until `condition` holds or `deadline` has passed; true when it holds.
+  // Waits until `condition` holds or `deadline` has passed; true when it holds. Never longer than
+  // `deadline` is away at the call, also when the clock is set back meanwhile: the caller may find
+  // that it is earlier than it wanted.
   // REQUIRES: `mutex` is held by the caller; it is released while waiting.
   virtual bool AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
                           absl::Time deadline) = 0;
