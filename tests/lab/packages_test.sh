@@ -100,7 +100,7 @@ node apt-mark -qq auto part
 node cp -r /srv/repo /srv/day
 node apt-mark -qq hold kept
 updates() {  # OS_UPDATES, then what replaces the installer's sources
-  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e base_packages=[] -e check_packages=[] \
+  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e base_packages=[] \
     -e os_updates="$1" -e os_repositories="${2:-[]}"
 }
 day=$(python3 -c 'import json, sys
@@ -165,7 +165,7 @@ choose() {  # SNAPSHOT: for all nodes, by the inventory
   muster inventory apply "$inventory" >/dev/null
 }
 take() {  # OS_UPDATES
-  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e 'base_packages=["pair"]' -e check_packages=[] \
+  apply "$site/playbooks/updates.yaml" --detailed-exitcode -e 'base_packages=["pair"]' \
     -e os_updates="$1"
 }
 pair_version() { node dpkg-query -W -f '${Version}' pair; }
