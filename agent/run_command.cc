@@ -199,17 +199,21 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       [&mailbox] { mailbox.Wake(); });
   auto& trends = *new health::Trends;
   auto& gpu_names = *new health::GpuNames;
+  const health::ProbeContext probing = {.processes = &processes,
+                                        .units = &units,
+                                        .clock = &clock,
+                                        .trends = &trends,
+                                        .gpus = &gpu_names};
+  const auto xids = std::make_shared<health::XidInbox>();
   auto& health_monitor =
       *new health::HealthMonitor({.boot_id = boot_id,
                                   .record_path = paths.Health(),
                                   .local_report = health::kLocalReport,
                                   // systemd writes it in every container.
                                   .is_container = ::access("/run/systemd/container", F_OK) == 0,
-                                  .probes = health::MakeProbes({.processes = &processes,
-                                                                .units = &units,
-                                                                .clock = &clock,
-                                                                .trends = &trends,
-                                                                .gpus = &gpu_names}),
+                                  .probes = health::MakeProbes(probing),
+                                  .xids = xids,
+                                  .xid_probe = health::MakeXidProbe(probing, xids),
                                   .run_site =
                                       [&command_runner](const v1::StartCommand& command) {
                                         sys::ProcessControl control;

@@ -1,5 +1,5 @@
-// Thousands of agents against one musterd: memory, a run over all of them, heartbeats under a storm
-// of viewers, and all agents reconnecting at once.
+// Thousands of agents against one musterd: memory, a run over all of them, their health and the
+// page that shows it, heartbeats under a storm of viewers, and all agents reconnecting at once.
 //
 //   agent_swarm_bench [--nodes N]… [--viewers N] [--musterd PATH] [--muster PATH] [--site FOLDER]
 //
@@ -21,6 +21,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "bench/health_watch.h"
 #include "bench/swarm_cluster.h"
 #include "bench/viewer_storm.h"
 #include "common/base/status.h"
@@ -32,11 +33,12 @@ namespace {
 struct Targets {
   size_t nodes;
   const char *rss_mib, *peak_mib, *run_s, *storm_s, *idle_percent;
+  const char *health_percent, *view_kb;
 };
 constexpr Targets kTargets[] = {
-    {100, "", "", "", "", ""},
-    {1'000, "<= 200", "", "<= 5", "<= 10", ""},
-    {10'000, "<= 1300", "<= 1500", "<= 15", "<= 60", "<= 15"},
+    {100, "", "", "", "", "", "", ""},
+    {1'000, "<= 200", "", "<= 5", "<= 10", "", "", ""},
+    {10'000, "<= 1300", "<= 1500", "<= 15", "<= 60", "<= 15", "<= 30", "<= 300"},
 };
 
 struct Options {
@@ -82,7 +84,7 @@ Targets TargetsOf(size_t nodes) {
   for (const Targets& row : kTargets) {
     if (row.nodes == nodes) return row;
   }
-  return {nodes, "", "", "", "", ""};
+  return {nodes, "", "", "", "", "", "", ""};
 }
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
@@ -113,6 +115,24 @@ absl::Status MeasureRun(SwarmCluster& cluster, size_t nodes, const testing::Agen
   absl::SleepFor(absl::Seconds(3));
   ASSIGN_OR_RETURN(const ProcessUse after, UseOf(cluster.controller()));
   Figure(nodes, "rss_after_run", after.rss_mib, "MiB", targets.rss_mib);
+  return absl::OkStatus();
+}
+
+constexpr absl::Duration kHealthWatch = absl::Minutes(1);
+
+absl::Status MeasureHealth(SwarmCluster& cluster, size_t nodes, testing::AgentSwarm& swarm) {
+  const Targets targets = TargetsOf(nodes);
+  ASSIGN_OR_RETURN(const HealthFigures figures, WatchHealth(cluster, swarm, nodes, kHealthWatch));
+  Figure(nodes, "health_controller_cpu", figures.cpu_percent, "% of a core",
+         targets.health_percent);
+  Figure(nodes, "health_changes", figures.changes_per_s, "per s", "");
+  Figure(nodes, "health_to_page_median", PercentileMs(figures.to_page, 0.5), "ms", "");
+  Figure(nodes, "health_to_page_longest", PercentileMs(figures.to_page, 1), "ms", "<= 1000");
+  Figure(nodes, "health_to_page_unseen", static_cast<double>(figures.unseen), "conditions", "<= 0");
+  Figure(nodes, "page_first_view", absl::ToDoubleMilliseconds(figures.first_view.time), "ms",
+         "<= 1000");
+  Figure(nodes, "page_first_view_size", static_cast<double>(figures.first_view.bytes) / 1000, "kB",
+         targets.view_kb);
   return absl::OkStatus();
 }
 
@@ -182,6 +202,7 @@ absl::Status Measure(const Options& options, size_t nodes) {
   Figure(nodes, "idle_cpu", (later.cpu_s - idle.cpu_s) * 10, "% of a core",
          TargetsOf(nodes).idle_percent);
   RETURN_IF_ERROR(MeasureRun(*cluster, nodes, swarm));
+  RETURN_IF_ERROR(MeasureHealth(*cluster, nodes, swarm));
   for (const size_t viewers : std::set<size_t>{0, options.viewers})
     RETURN_IF_ERROR(MeasureHeartbeats(*cluster, nodes, swarm, viewers));
   RETURN_IF_ERROR(MeasureStorm(*cluster, nodes, swarm));

@@ -113,7 +113,7 @@ def measure_lab(parts, minutes, figures):
                 apt.measure(lab, work, first_for_apt, figures)
             if "agent" in parts:
                 print(f"== agent: idle for {minutes:g} minutes", flush=True)
-                agent.measure(lab, minutes, figures)
+                agent.measure(lab, pathlib.Path(work), minutes, figures)
             if "site" in parts:
                 print("== site: all roles, by Muster and by apt", flush=True)
                 site_roles.measure(lab, first_for_site, figures)

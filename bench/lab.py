@@ -111,11 +111,14 @@ class Lab:
         return int(re.search(r"usage_usec (\d+)", text)[1]) / 1e6
 
     def agent(self, node):
-        """What the kernel counts of the node's agent."""
-        text = self.shell(node, """pid=$(pidof muster-agent)
+        return self.process(node, "pidof muster-agent")
+
+    def process(self, node, pid):
+        """What the kernel counts of a node's process, whose number a command prints."""
+        text = self.shell(node, """pid=$(eval "$1")
 cat /proc/$pid/status
 echo "stat $(sed 's/.*) //' /proc/$pid/stat)"
-cat /proc/$pid/task/*/status | grep ctxt_switches | awk '{n += $2} END {print "switches", n}'""")
+cat /proc/$pid/task/*/status | grep ctxt_switches | awk '{n += $2} END {print "switches", n}'""", pid)
         fields = dict(line.split(None, 1) for line in text.splitlines() if len(line.split()) > 1)
         stat = fields["stat"].split()
         tick = os.sysconf("SC_CLK_TCK")
@@ -125,5 +128,7 @@ cat /proc/$pid/task/*/status | grep ctxt_switches | awk '{n += $2} END {print "s
             "anon_mb": int(fields["RssAnon:"].split()[0]) * 1024 / 1e6,
             "file_mb": int(fields["RssFile:"].split()[0]) * 1024 / 1e6,
             "cpu_s": (int(stat[11]) + int(stat[12])) / tick,
+            # Of its children that have ended.
+            "children_s": (int(stat[13]) + int(stat[14])) / tick,
             "switches": int(fields["switches"]),
         }

@@ -225,6 +225,13 @@ absl::Status SwarmCluster::Muster(const std::vector<std::string>& arguments) {
                    " failed: ", said.substr(said.size() - std::min<size_t>(said.size(), 2000))));
 }
 
+absl::StatusOr<std::string> SwarmCluster::Ask(const std::vector<std::string>& arguments) {
+  const std::string log = folder_ + "/muster.log";
+  const size_t before = ReadFile(log).size();
+  RETURN_IF_ERROR(Muster(arguments));
+  return ReadFile(log).substr(before);
+}
+
 absl::StatusOr<std::string> SwarmCluster::IssueUser(const std::string& name,
                                                     controller::Role role) const {
   ASSIGN_OR_RETURN(const controller::CertificateAuthority ca,

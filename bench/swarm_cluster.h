@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class SwarmCluster {
   // Runs `muster` with these arguments; its output goes into a file. An error contains the end of
   // it.
   absl::Status Muster(const std::vector<std::string>& arguments);
+  // The same; returns what it said.
+  absl::StatusOr<std::string> Ask(const std::vector<std::string>& arguments);
 
   testing::AgentSwarm::Options SwarmOptions() const;
   // A certificate for a person, with the key that all of the swarm shares. PEM.

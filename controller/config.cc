@@ -41,16 +41,23 @@ constexpr Key kKeys[] = {
     {"package_directory", &Config::package_directory, false, false},
     {"snapshot_gib", &Config::snapshot_gib, false, false},
     {"image_gib", &Config::image_gib, false, false},
+    {"backup_hours", &Config::backup_hours, false, false},
     {"slurm_gate", &Config::slurm_gate, false, false, {"on", "off"}},
     {"operator_bundles", &Config::operator_bundles, false, false, {"approved", "any"}},
     {"secret_readers", &Config::secret_readers, false, false, {"named", "any"}},
     {"exec", &Config::exec, false, false, {"on", "off"}},
 };
 
-// What folders may take on the disk.
-constexpr std::pair<absl::string_view, std::string Config::*> kBounds[] = {
-    {"snapshot_gib", &Config::snapshot_gib},
-    {"image_gib", &Config::image_gib},
+// Whole numbers.
+struct Bound {
+  absl::string_view name;
+  std::string Config::*member;
+  absl::string_view unit;
+};
+constexpr Bound kBounds[] = {
+    {"snapshot_gib", &Config::snapshot_gib, "GiB"},
+    {"image_gib", &Config::image_gib, "GiB"},
+    {"backup_hours", &Config::backup_hours, "hours"},
 };
 
 bool IsAddress(absl::string_view text) {
@@ -87,11 +94,11 @@ absl::StatusOr<Config> ParseConfig(absl::string_view file_name, absl::string_vie
                                                 key.words[1], "\""));
   }
   RETURN_IF_ERROR(reader.Finish());
-  for (const auto& [name, member] : kBounds) {
-    uint32_t gib = 0;
-    if (!absl::SimpleAtoi(config.*member, &gib))
-      return document.Error(*document.root().Find(name),
-                            absl::StrCat(name, " must be a whole number of GiB"));
+  for (const Bound& bound : kBounds) {
+    uint32_t number = 0;
+    if (!absl::SimpleAtoi(config.*bound.member, &number))
+      return document.Error(*document.root().Find(bound.name),
+                            absl::StrCat(bound.name, " must be a whole number of ", bound.unit));
   }
   if (config.web_certificate.empty() != config.web_key.empty()) {
     const bool has_key = config.web_certificate.empty();

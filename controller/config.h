@@ -33,6 +33,9 @@ struct Config {
   std::string snapshot_gib = "200";
   // The most GiB that images take on the disk.
   std::string image_gib = "200";
+  // The number of hours after the last backup of the controller from which on people are told that
+  // it is overdue; "0": nobody is.
+  std::string backup_hours = "48";
   // "on": Slurm gives jobs only to nodes that have passed a validation. "off": Slurm is left alone.
   std::string slurm_gate = "on";
   // "approved": operators run what an administrator has applied or approved. "any": they run

@@ -97,7 +97,7 @@ int Refuse(absl::string_view message, absl::string_view see) {
 
 // CLI11 only says that a verb is missing, not which word is not a verb.
 std::string UnknownVerb(int argc, char** argv) {
-  std::vector<std::string> verbs = {"list", "metrics", "kernel-errors"};
+  std::vector<std::string> verbs = {"list", "metrics", "xids", "kernel-errors"};
   for (const CheckSpec* check : checks::Checks()) verbs.emplace_back(check->name);
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -127,6 +127,13 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
       ->type_name("FILE");
   metrics->add_flag("--node-power", line.metrics_of_power,
                     "also what the machine draws, where it has a power meter or a BMC");
+  CLI::App* xids = app.add_subcommand(
+      "xids",
+      "print Xids as the GPUs' driver tells them, for machines without a log of the kernel's; GPUs "
+      "cannot be reset meanwhile");
+  xids->add_option("--seconds", line.hear_seconds, "how long to listen (60)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 3600));
   CLI::App* kernel_errors = app.add_subcommand(
       "kernel-errors",
       "print those lines of a kernel's log that report broken hardware; the log is read from "
@@ -149,6 +156,7 @@ bool ParseCommandLine(int argc, char** argv, CommandLine& line, int& exit_code) 
     return false;
   }
   line.metrics = metrics->parsed();
+  line.xids = xids->parsed();
   line.kernel_errors = kernel_errors->parsed();
   absl::Status status = TakeSets(sets, line);
   if (status.ok()) status = CheckRanks(line);

@@ -12,11 +12,13 @@ namespace muster::burnin {
 inline constexpr int kExitUsage = 64;  // EX_USAGE of sysexits.h
 
 struct CommandLine {
-  const checks::CheckSpec* check = nullptr;  // nullptr: `list`, `metrics` or `kernel-errors`
+  const checks::CheckSpec* check = nullptr;  // nullptr: one of the other verbs
   bool metrics = false;
   std::string metrics_file;               // "": standard output
   bool metrics_of_power = false;          // the machine's, too
   std::optional<unsigned> expected_gpus;  // of metrics
+  bool xids = false;
+  unsigned hear_seconds = 60;  // of xids
   bool kernel_errors = false;
   double since_seconds = 0;  // of kernel-errors, since boot
   std::map<std::string, std::string> parameters;

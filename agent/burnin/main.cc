@@ -9,7 +9,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/metrics/metrics_text.h"
+#include "agent/burnin/gpu/metrics/xid_events.h"
 #include "agent/burnin/input.h"
 #include "agent/burnin/json_lines.h"
 #include "agent/burnin/power/power_meter.h"
@@ -17,6 +19,7 @@
 #include "agent/burnin/table_output.h"
 #include "agent/burnin/worker.h"
 #include "common/base/clock.h"
+#include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
 #include "common/sys/process/process_control.h"
@@ -58,6 +61,21 @@ int PrintMetrics(const CommandLine& line) {
   return written.ok() ? 0 : 1;
 }
 
+int PrintXids(unsigned seconds) {
+  RealClock clock;
+  const auto print = [](absl::string_view line) {
+    std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
+    std::fflush(stdout);
+  };
+  const absl::Status heard = HearXids(
+      clock, absl::Seconds(seconds),
+      [&print](unsigned gpus) { print(absl::StrCat("listening to ", Counted(gpus, "GPU"))); },
+      print);
+  if (heard.ok()) return 0;
+  std::fprintf(stderr, "muster-burnin: %s\n", std::string(heard.message()).c_str());
+  return 1;
+}
+
 int PrintKernelErrors(double since_seconds) {
   KernelLogReader reader(since_seconds);
   for (std::string line; std::getline(std::cin, line);) reader.Take(line);
@@ -70,6 +88,7 @@ int Main(int argc, char** argv) {
   int exit_code = 0;
   if (!ParseCommandLine(argc, argv, line, exit_code)) return exit_code;
   if (line.metrics) return PrintMetrics(line);
+  if (line.xids) return PrintXids(line.hear_seconds);
   if (line.kernel_errors) return PrintKernelErrors(line.since_seconds);
   if (line.check == nullptr) {
     std::fputs(CheckList().c_str(), stdout);

@@ -28,6 +28,7 @@ constexpr absl::Duration kSaveDistance = absl::Minutes(1);
 constexpr absl::Duration kSaveInterval = absl::Hours(1);
 
 constexpr char kSites[] = "site";
+constexpr char kXids[] = "xids";
 
 const std::vector<WatchedCondition>& OwnConditions() {
   static const std::vector<WatchedCondition> kOwn = {{"kmsg_reader", {}}, {"agent_overload", {}}};
@@ -56,11 +57,15 @@ HealthMonitor::HealthMonitor(Options options, Trends& trends, GpuNames& gpus,
       worker_(clock, [this] { return Step(); }),
       rounds_([this] { worker_.Wake(); }) {}
 
-HealthMonitor::~HealthMonitor() { Stop(); }
+HealthMonitor::~HealthMonitor() {
+  options_.xids->SetWake(nullptr);
+  Stop();
+}
 
 void HealthMonitor::Start() {
   Load();
   rounds_.Set("catalogue", options_.probes);
+  options_.xids->SetWake([this] { worker_.Wake(); });
   worker_.Start();
 }
 
@@ -137,10 +142,26 @@ void HealthMonitor::TakeLogRecord(const LogRecord& record) {
     worker_.Wake();
     return;
   }
-  std::optional<Event> event =
-      ReadEvent(record.text, now - std::max(age, absl::ZeroDuration()), settings_.xid_actions,
-                [this](absl::string_view slot) { return gpus_.At(slot); });
+  TakeLine(record.text, now - std::max(age, absl::ZeroDuration()), now);
+}
+
+void HealthMonitor::TakeLine(absl::string_view text, absl::Time at, absl::Time now) {
+  std::optional<Event> event = ReadEvent(text, at, settings_.xid_actions,
+                                         [this](absl::string_view slot) { return gpus_.At(slot); });
   if (event.has_value() && board_.AddEvent(*std::move(event), now)) worker_.Wake();
+}
+
+void HealthMonitor::ListenToXids(absl::Time now) {
+  if (options_.xid_probe.probe == nullptr || !is_log_started_) return;
+  const LogReader::State log = log_->state();
+  const bool must_listen = log.rounds > 0 && !log.status.ok() && !gpus_.empty();
+  if (must_listen != is_listening_)
+    rounds_.Set(
+        kXids, must_listen ? std::vector<ProbeSpec>{options_.xid_probe} : std::vector<ProbeSpec>{});
+  is_listening_ = must_listen;
+  const std::vector<std::string> lines = options_.xids->Take();
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& line : lines) TakeLine(line, now, now);
 }
 
 void HealthMonitor::LookAtSelf(absl::Time now) {
@@ -180,6 +201,8 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
       watched_.erase(name);
     }
   }
+  if (is_listening_ && options_.xids->is_listening())
+    for (const absl::string_view name : ConditionsOfDriver()) watched_.emplace(name);
 }
 
 void HealthMonitor::Merge(const ProbeRounds::Outcome& outcome, absl::Time now) {
@@ -256,6 +279,7 @@ absl::Time HealthMonitor::Step() {
     if (std::exchange(has_new_settings_, false)) sites = settings_.sites;
   }
   if (sites.has_value()) rounds_.Set(kSites, MakeSiteProbes(*sites, options_.run_site));
+  ListenToXids(now);
   const std::vector<ProbeRounds::Outcome> outcomes = rounds_.Step(limits, now);
   absl::Time next_report;
   bool has_due = false;

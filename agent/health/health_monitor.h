@@ -19,6 +19,7 @@
 #include "agent/health/probes/probe.h"
 #include "agent/health/probes/site_probe.h"
 #include "agent/health/settings.h"
+#include "agent/health/xid_inbox.h"
 #include "common/base/worker.h"
 #include "muster/v1/agent_session.pb.h"
 
@@ -44,6 +45,10 @@ class HealthMonitor {
     std::string log_path = "/dev/kmsg";
     bool is_container = false;  // it may have no log of the kernel, and nobody is to blame
     std::vector<ProbeSpec> probes;
+    // What listens to Xids while the log cannot be read, and where it tells them. An empty probe:
+    // nothing does.
+    std::shared_ptr<XidInbox> xids = std::make_shared<XidInbox>();
+    ProbeSpec xid_probe = {};
     RunSiteCommand run_site;
     // Called when TakeDue() has something new, and with messages for the agent's log; from any
     // thread. Must not block or call the object.
@@ -79,6 +84,10 @@ class HealthMonitor {
   // When the names of the GPUs are known, or soon.
   void StartLogIfDue(absl::Time now);
   void TakeLogRecord(const LogRecord& record);
+  void TakeLine(absl::string_view text, absl::Time at, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Listens to Xids in the log's place while that cannot be read.
+  void ListenToXids(absl::Time now);
   // The agent's own conditions.
   void LookAtSelf(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Merge(const ProbeRounds::Outcome& outcome, absl::Time now)
@@ -118,6 +127,7 @@ class HealthMonitor {
   uint64_t log_rounds_ = 0;      // of the reader at the last look
   int looks_without_round_ = 0;  // since then
   bool is_log_started_ = false;
+  bool is_listening_ = false;  // to Xids
   absl::Time self_due_ = absl::InfinitePast();
   absl::Time saved_at_ = absl::InfinitePast();
   absl::Time written_at_ = absl::InfinitePast();

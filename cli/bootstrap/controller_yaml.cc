@@ -51,6 +51,10 @@ snapshot_gib: 200
 # The most GiB that images of nodes' root file systems take in state_directory.
 image_gib: 200
 
+# Hours after the last `muster backup create` from which on the notification channels of the inventory
+# are told that a backup is overdue. 0: never.
+backup_hours: 48
+
 # "on": a node takes jobs only after it has passed a validation with its present GPUs, driver and
 # kernel; other nodes are drained, with "muster:" in the reason. Drains by others are left alone.
 # "off": Slurm is left alone.

@@ -19,6 +19,7 @@
 #include "controller/backup/backup_keys.h"
 #include "controller/backup/backup_manifest.h"
 #include "controller/backup/backup_paths.h"
+#include "controller/backup/backup_record.h"
 #include "controller/backup/open_folder.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/store_copy.h"
@@ -181,11 +182,8 @@ class Creation {
   uint64_t blobs_ = 0;
 };
 
-}  // namespace
-
-absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const BackupOptions& options,
-                                           Clock& clock) {
-  ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
+absl::StatusOr<BackupSummary> Create(const std::string& path, const BackupOptions& options,
+                                     const Config& config, Clock& clock) {
   if (std::filesystem::exists(path)) {
     return absl::AlreadyExistsError(
         absl::StrCat(path, " exists; a backup never replaces another file: choose a new name"));
@@ -201,6 +199,25 @@ absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const Backup
   if (!summary.ok()) return summary.status();
   RETURN_IF_ERROR(
       Annotate(folder.Rename(partial, target.filename().string()), absl::StrCat("writing ", path)));
+  return summary;
+}
+
+}  // namespace
+
+absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const BackupOptions& options,
+                                           Clock& clock) {
+  ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
+  const absl::Time began_at = clock.Now();
+  absl::StatusOr<BackupSummary> summary = Create(path, options, config, clock);
+  if (summary.ok()) {
+    RETURN_IF_ERROR(Annotate(RecordBackup(config.state_directory, path, began_at),
+                             absl::StrCat(path, " is complete, but musterd will call it overdue")));
+  } else if (const absl::Status recorded =
+                 RecordFailedBackup(config.state_directory, summary.status(), began_at);
+             !recorded.ok()) {
+    return Annotate(summary.status(),
+                    absl::StrCat("musterd is not told (", recorded.message(), ")"));
+  }
   return summary;
 }
 

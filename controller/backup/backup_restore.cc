@@ -14,6 +14,7 @@
 #include "controller/backup/backup.h"
 #include "controller/backup/backup_contents.h"
 #include "controller/backup/backup_paths.h"
+#include "controller/backup/backup_record.h"
 #include "controller/backup/open_folder.h"
 #include "controller/store/lock_file.h"
 #include "controller/store/soci/store.h"
@@ -269,6 +270,10 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   }
   RETURN_IF_ERROR(place.PutBlobs(state, staging.path() + "/blobs"));
   RETURN_IF_ERROR(place.PutStore(state, staged_store));
+  // What there is now is as old as the backup.
+  absl::Time made_at;
+  if (absl::ParseTime(absl::RFC3339_sec, summary.created_at, &made_at, nullptr))
+    RETURN_IF_ERROR(RecordBackup(config.state_directory, path, made_at));
   return summary;
 }
 

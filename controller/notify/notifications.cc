@@ -1,7 +1,9 @@
 #include "controller/notify/notifications.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/notify/audit_tail.h"
+#include "controller/notify/backup_notices.h"
 #include "controller/notify/drift_notices.h"
 #include "controller/notify/expiry_notices.h"
 #include "controller/notify/ledger.h"
@@ -180,7 +183,11 @@ absl::StatusOr<bool> Notifications::ReadLog(std::set<std::string>* woken) {
 }
 
 void Notifications::LookAhead(absl::Time now, std::set<std::string>* woken) {
-  if (now < look_ahead_at_ && look_ahead_at_ - now <= kHour) return;
+  const v1::BackupRecord backup = with_.last_backup();
+  std::string record = backup.SerializeAsString();
+  const bool is_news = record != last_backup_;
+  last_backup_ = std::move(record);
+  if (!is_news && now < look_ahead_at_ && look_ahead_at_ - now <= kHour) return;
   look_ahead_at_ = now + kHour;
   std::set<std::string> channels;
   uint64_t lost = 0;
@@ -188,6 +195,9 @@ void Notifications::LookAhead(absl::Time now, std::set<std::string>* woken) {
     if (!channels_.empty()) {
       ASSIGN_OR_RETURN(std::vector<Notification> notices,
                        ExpiryNotices(txn, with_.authority_ends, now));
+      ASSIGN_OR_RETURN(std::vector<Notification> of_backups,
+                       BackupNotices(txn, backup, with_.longest_backup, now));
+      std::move(of_backups.begin(), of_backups.end(), std::back_inserter(notices));
       for (Notification& notice : notices)
         RETURN_IF_ERROR(Record(txn, Cleaned(std::move(notice)), channels_, now, &channels));
     }

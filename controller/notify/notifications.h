@@ -22,6 +22,7 @@
 #include "controller/audit/audit.h"
 #include "controller/notify/channel_delivery.h"
 #include "controller/notify/notification.h"
+#include "muster/v1/controller_records.pb.h"
 
 namespace muster {
 class Clock;
@@ -38,6 +39,10 @@ struct NotifyCollaborators {
       latest_inventory;
   std::function<std::unique_ptr<Channel>(ChannelConfig)> make_channel;
   std::function<void(absl::string_view line)> warn;
+  // What became of the last backups, and for how long people are content with one; infinite: for
+  // ever.
+  std::function<v1::BackupRecord()> last_backup = [] { return v1::BackupRecord(); };
+  absl::Duration longest_backup = absl::InfiniteDuration();
   // When the cluster's authority ends.
   absl::Time authority_ends = absl::InfiniteFuture();
 };
@@ -88,7 +93,7 @@ class Notifications final : public Notifier {
   absl::Status StorePosted(std::set<std::string>* woken);
   // Stores what the audit log tells; true: there is more.
   absl::StatusOr<bool> ReadLog(std::set<std::string>* woken);
-  // Once an hour: what ends soon, and what need not be kept.
+  // Once an hour, and after each backup: what ends soon or is overdue, and what need not be kept.
   void LookAhead(absl::Time now, std::set<std::string>* woken);
   void WarnOnce(const absl::Status& status);
 
@@ -104,6 +109,7 @@ class Notifications final : public Notifier {
   std::vector<ChannelConfig> channels_;
   Deliveries deliveries_;
   absl::Time look_ahead_at_ = absl::InfinitePast();
+  std::string last_backup_;
   std::string warned_;  // the last trouble that was logged
   Worker worker_;
 };

@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/checks/catalog.h"
 #include "common/value/node_reboot.h"
+#include "controller/backup/backup_record.h"
 #include "controller/config.h"
 #include "controller/gate/open_gate.h"
 #include "controller/gate/slurm_jobs.h"
@@ -29,10 +31,19 @@
 #include "muster/v1/validation.pb.h"
 
 namespace muster::controller {
+namespace {
+
+absl::Duration LongestBackup(const Config& config) {
+  uint32_t hours = 0;
+  const bool is_set = absl::SimpleAtoi(config.backup_hours, &hours) && hours > 0;
+  return is_set ? absl::Hours(hours) : absl::InfiniteDuration();
+}
+
+}  // namespace
 
 Work::Work(const Config& config, Core& core)
     : core_(core),
-      notifications(ForNotifications()),
+      notifications(ForNotifications(config)),
       slurm(
           core.registry, core.clock, [this] { return FindSlurmctld(); }, [this] { WakeGate(); }),
       gate(MakeGate(config)),
@@ -170,7 +181,7 @@ absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> Work::Late
   return std::make_pair(latest.revision, std::move(latest.inventory));
 }
 
-notify::NotifyCollaborators Work::ForNotifications() {
+notify::NotifyCollaborators Work::ForNotifications(const Config& config) {
   return {
       .store = *core_.resources.store,
       .clock = core_.clock,
@@ -180,6 +191,8 @@ notify::NotifyCollaborators Work::ForNotifications() {
             return notify::MakeChannel(std::move(config), *core_.resources.secrets);
           },
       .warn = LogWarning,
+      .last_backup = [folder = config.state_directory] { return ReadBackupRecord(folder); },
+      .longest_backup = LongestBackup(config),
       .authority_ends = core_.resources.ca.ends_at(),
   };
 }

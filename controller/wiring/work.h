@@ -52,7 +52,7 @@ struct Work {
   absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld();
   bool CanAskSlurm();
   std::unique_ptr<validation::JobGate> MakeGate(const Config& config);
-  notify::NotifyCollaborators ForNotifications();
+  notify::NotifyCollaborators ForNotifications(const Config& config);
   validation::ValidationCollaborators ForValidations();
   health::HealthCollaborators ForHealth();
   // The rollout that reboots the node once, when it has no job; its id.

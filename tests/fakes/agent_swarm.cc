@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "common/base/backoff.h"
 #include "common/base/proto_time.h"
+#include "common/health/catalogue.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 
 namespace muster::testing {
@@ -53,6 +54,7 @@ class SwarmAgent {
   void Connect();
   void OnTimer(uint64_t connection);
   void Cut();
+  void ReportHealth(const AgentSwarm::BadConditions& bad);
   const std::string& name() const { return name_; }
   std::vector<absl::Time> beats() {
     absl::MutexLock lock(&mutex_);
@@ -68,6 +70,7 @@ class SwarmAgent {
   void WakeForBeat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendFacts(Stream& stream, const std::string& request_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendHealth(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendReadings(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SendReports(Stream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -93,6 +96,7 @@ class SwarmAgent {
   std::deque<v1::Report> reports_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_report_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sent_up_to_ ABSL_GUARDED_BY(mutex_) = 0;
+  v1::HealthReport health_ ABSL_GUARDED_BY(mutex_);  // the last one; sequence 0: none
   uint64_t last_plan_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
   std::deque<absl::Time> beats_ ABSL_GUARDED_BY(mutex_);
@@ -190,6 +194,9 @@ void SwarmAgent::OnTimer(uint64_t connection) {
       if (absl::Now() < beat_due_) return;  // it waited for the welcome, which has come
       v1::AgentMessage message;
       message.mutable_heartbeat()->set_uptime_s(60);
+      message.mutable_heartbeat()->set_health_sequence(health_.sequence());
+      message.mutable_heartbeat()->set_conditions_bad(
+          static_cast<uint32_t>(health_.conditions_size()));
       beats_.push_back(absl::Now());
       if (beats_.size() > AgentSwarm::kKeptBeats) beats_.pop_front();
       stream_->Send(std::move(message));
@@ -260,12 +267,40 @@ void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message)
       }
       return SendReports(stream);
     }
+    case v1::ControllerMessage::kAskHealth:
+      return SendHealth(stream);
     case v1::ControllerMessage::kWatchReadings:
       readings_until_ = absl::Now() + ToDuration(message.watch_readings().lease());
       return SendReadings(stream);
     default:
       return;
   }
+}
+
+void SwarmAgent::ReportHealth(const AgentSwarm::BadConditions& bad) {
+  absl::MutexLock lock(&mutex_);
+  health_.clear_conditions();
+  for (const auto& [name, evidence] : bad) {
+    v1::Condition& condition = *health_.add_conditions();
+    condition.set_name(name);
+    condition.set_object("/scratch");
+    condition.set_status(v1::CONDITION_STATUS_BAD);
+    condition.set_severity(v1::CONDITION_SEVERITY_WARNING);
+    condition.set_evidence(evidence);
+    *condition.mutable_since() = ToTimestamp(absl::Now());
+  }
+  if (health_.watched_size() == 0)
+    for (const health::ConditionInfo& each : health::Catalogue())
+      health_.add_watched(std::string(each.name));
+  health_.set_sequence(health_.sequence() + 1);
+  if (stream_ != nullptr && is_welcome_) SendHealth(*stream_);
+}
+
+void SwarmAgent::SendHealth(Stream& stream) {
+  if (health_.sequence() == 0) return;
+  v1::AgentMessage message;
+  *message.mutable_health() = health_;
+  stream.Send(std::move(message));
 }
 
 // A node with eight GPUs, the first of them busy.
@@ -371,6 +406,8 @@ void AgentSwarm::Stop() {
   }
   if (timer_thread_.joinable()) timer_thread_.join();
 }
+
+void AgentSwarm::ReportHealth(size_t i, const BadConditions& bad) { agents_[i]->ReportHealth(bad); }
 
 size_t AgentSwarm::greeted() const {
   absl::MutexLock lock(&mutex_);

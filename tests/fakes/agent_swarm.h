@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -46,6 +47,12 @@ class AgentSwarm {
   void Start();
   // Ends all streams and waits until gRPC has let go of them.
   void Stop();
+
+  // Agent `i`, in the order of the machines, reports that these conditions are bad, name and
+  // evidence of each, and that all others of the catalogue are well. From then on its heartbeats
+  // have a digest of it. Agents report no health before.
+  using BadConditions = std::vector<std::pair<std::string, std::string>>;
+  void ReportHealth(size_t i, const BadConditions& bad);
 
   // Agents that were welcomed on their present connection.
   size_t greeted() const;

@@ -2,12 +2,14 @@
 # Health: what goes wrong on nodes in service is seen, keeps them from jobs where the policy says so, and
 # lets them go when it is well; running jobs, drains of administrators and, by the breaker, the rest of
 # the cluster are left alone. A node is rebooted once where the policy says so, and what is quarantined
-# waits for an administrator.
+# waits for an administrator. People outside are told of it by webhook, mail and Alertmanager.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
 # shellcheck source=tests/lab/fake_gpus.sh
 source "$(dirname "$0")/fake_gpus.sh"
+# shellcheck source=tests/lab/receivers.sh
+source "$(dirname "$0")/receivers.sh"
 
 work=$(mktemp -d)
 
@@ -58,6 +60,7 @@ use_policy 20
 join 'login1,c[001-002]'
 apply playbooks/site.yaml >"$work/apply.log"
 expect_applied 0 "rollout"
+install_receivers >"$work/receivers.log" 2>&1 || fail "the receivers: $(cat "$work/receivers.log")"
 
 # Nodes measure when somebody looks.
 muster -o json top 'c[001-002]' | read_json '
@@ -73,6 +76,8 @@ validate_nodes gate tests/testdata/lab/gate 'c[001-002]'
 expect_equal 0 "$RC" "exit code of a pass"
 wait_for 20 "both idle" nodes_idle c001 c002
 wait_for 60 "both well" is_well 'c[001-002]'
+write_channels "$work/inventory"
+muster inventory apply "$work/inventory" >/dev/null
 give_log c001
 job=$(lab exec login1 sbatch --parsable --output=/dev/null -w c001 --wrap 'sleep 600')
 wait_for 90 "job $job runs" is_running "$job"
@@ -90,6 +95,14 @@ lab exec c001 muster-agent health --slurm >"$work/local" || rc=$?
 [[ $rc != 0 ]] || fail "the node itself finds nothing wrong"
 expect_contains "$(cat "$work/local")" "gpu_xid" "what the node says to Slurm"
 lab exec c002 muster-agent health --slurm || fail "c002 is not well"
+
+step "people outside are told"
+wait_for 10 "the webhook" hook_got "Xid 79"
+wait_for 20 "the mail" mail_got "Xid 79"
+wait_for 20 "the alert" alert_fires health.condition "c001 critical"
+failed_backup() { lab exec login1 muster backup create /nonexistent/backup.tgz --without-keys; }
+! failed_backup >"$work/backup" 2>&1 || fail "a backup was made in a folder that does not exist"
+wait_for 15 "the webhook tells of the backup" hook_got backup.failed
 
 step "an administrator lets it in again all the same"
 muster node resume c001 --reason "it was the riser" >/dev/null

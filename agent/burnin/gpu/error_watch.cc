@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/burnin/bounded.h"
 #include "agent/burnin/gpu/gpu_work.h"
+#include "agent/burnin/gpu/links.h"
 #include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/tool.h"
 #include "common/base/clock.h"
@@ -45,17 +46,10 @@ std::optional<double> Retired(const NvmlDevice& device) {
   return *single + *twice;
 }
 
-// Over all links; nullopt: none reports it.
 template <nvml::LinkErrorCounter counter>
 std::optional<double> Link(const NvmlDevice& device) {
-  std::optional<double> sum;
-  for (unsigned link = 0; link < nvml::kMaxLinks; ++link) {
-    if (!device.LinkUp(link).ok()) break;
-    if (const absl::StatusOr<unsigned long long> count = device.LinkErrors(link, counter);
-        count.ok())
-      sum = sum.value_or(0) + static_cast<double>(*count);
-  }
-  return sum;
+  const absl::StatusOr<std::vector<bool>> links = ReadLinks(device);
+  return links.ok() ? Told(SumOfLinks(device, links->size(), counter)) : std::nullopt;
 }
 
 constexpr ErrorCounter kCounters[] = {

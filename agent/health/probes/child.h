@@ -22,7 +22,12 @@ class Child {
   absl::StatusOr<sys::ProcessResult> Run(std::vector<std::string> argv, absl::Duration time_limit,
                                          size_t max_output = size_t{16} << 10);
 
+  // The same for one that tells its lines as they come. It ends with this process.
+  absl::StatusOr<sys::ProcessResult> Listen(std::vector<std::string> argv,
+                                            absl::Duration time_limit, sys::LineCallback on_line);
+
  private:
+  absl::StatusOr<sys::ProcessResult> Run(sys::ProcessSpec spec);
   bool IsHanging() const;
 
   sys::ProcessRunner& processes_;

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace muster::agent::health {
@@ -84,6 +85,13 @@ constexpr Flag kFlags[] = {
      "rows of its memory wait for a reset to be replaced: nvidia-smi -r, or a reboot"},
     {"muster_gpu_remapping_failed", "gpu_row_remap_failed",
      "it has no rows left to replace damaged ones: replace the GPU"},
+    {R"(muster_gpu_fabric_trouble{kind="not_ready"})", "gpu_fabric",
+     "it is not part of the NVLink fabric: is nvidia-fabricmanager running?"},
+    {R"(muster_gpu_fabric_trouble{kind="error"})", "gpu_fabric",
+     "it could not join the NVLink fabric: look into the fabric manager's log and for SXid in the "
+     "kernel's"},
+    {R"(muster_gpu_fabric_trouble{kind="unhealthy"})", "gpu_fabric",
+     "it is not well connected to the NVLink fabric: muster-burnin gpu-inventory says how"},
 };
 
 double MedianOfOthers(const std::vector<double>& temperatures, size_t self) {
@@ -113,11 +121,57 @@ void JudgeTemperatures(const std::vector<const GpuReading*>& gpus,
   }
 }
 
+// The names of counters: "gpu/GPU-5c1f…/ecc_uncorrected".
+constexpr char kGpuCounters[] = "gpu/";
+constexpr char kEcc[] = "/ecc_uncorrected";
+constexpr char kNvlink[] = "/nvlink_";
+// Errors that NVLinks repair, and what each of them counts. Recoveries announce a link's end by
+// days.
+struct LinkError {
+  const char* kind;
+  double weight;
+};
+constexpr LinkError kLinkErrors[] = {
+    {"replay", 1}, {"crc_flit", 1}, {"crc_data", 1}, {"recovery", 25}};
+
+void JudgeLinks(const GpuReading& gpu, const muster::health::Limits& limits, Trends& trends,
+                absl::Time now, Findings& findings) {
+  // A link that goes down may take what it has counted out of the sum: sums over different links
+  // are not compared.
+  const double up = gpu.Value("muster_gpu_nvlinks_up").value_or(0);
+  double weighed = 0;
+  std::vector<std::string> grown;
+  for (const LinkError& row : kLinkErrors) {
+    const auto errors =
+        gpu.Value(absl::StrCat("muster_gpu_nvlink_errors_total{kind=\"", row.kind, "\"}"));
+    if (!errors.has_value()) continue;
+    const std::string name = absl::StrCat(kGpuCounters, gpu.name(), kNvlink, row.kind, "/", up);
+    const double in_day = trends.Add(name, *errors, now).in_day;
+    if (in_day > 0) grown.push_back(absl::StrCat(row.kind, " ", in_day));
+    weighed += row.weight * in_day;
+  }
+  if (weighed > limits.Of("nvlink_replay.per_day"))
+    findings.Bad("nvlink_replay", gpu.name(),
+                 absl::StrCat("errors that its NVLinks repaired within a day: ",
+                              absl::StrJoin(grown, ", "), ": check the bridge or the baseboard"));
+}
+
+void JudgeMemoryTemperature(const GpuReading& gpu, const muster::health::Limits& limits,
+                            Findings& findings) {
+  const auto celsius = gpu.Value("muster_gpu_memory_temperature_celsius");
+  const double limit = gpu.Value("muster_gpu_memory_temperature_limit_celsius")
+                           .value_or(limits.Of("gpu_memory_temperature.celsius"));
+  if (celsius.value_or(0) > limit)
+    findings.Bad("gpu_memory_temperature", gpu.name(),
+                 absl::StrCat("its memory has ", *celsius, " °C, of at most ", limit,
+                              " °C: check fans, dust and air flow"));
+}
+
 void JudgeCounters(const GpuReading& gpu, const muster::health::Limits& limits, Trends& trends,
                    absl::Time now, Findings& findings) {
   if (const auto errors = gpu.Value(R"(muster_gpu_ecc_errors_total{kind="uncorrected"})")) {
     const double grown =
-        trends.Add(absl::StrCat("gpu/", gpu.name(), "/ecc_uncorrected"), *errors, now).in_boot;
+        trends.Add(absl::StrCat(kGpuCounters, gpu.name(), kEcc), *errors, now).in_boot;
     if (grown > 0)
       findings.Bad("gpu_ecc", gpu.name(),
                    absl::StrCat(grown,
@@ -126,7 +180,7 @@ void JudgeCounters(const GpuReading& gpu, const muster::health::Limits& limits, 
   }
   if (const auto replays = gpu.Value("muster_gpu_pcie_replays_total")) {
     const double in_hour =
-        trends.Add(absl::StrCat("gpu/", gpu.name(), "/pcie_replays"), *replays, now).in_hour;
+        trends.Add(absl::StrCat(kGpuCounters, gpu.name(), "/pcie_replays"), *replays, now).in_hour;
     if (in_hour > 60 * limits.Of("pcie_replay.per_minute"))
       findings.Bad("pcie_replay", gpu.name(),
                    absl::StrCat(in_hour, " PCIe packets were sent again within an hour: ",
@@ -181,6 +235,8 @@ void JudgeGpus(const GpuReadings& readings, const muster::health::Limits& limits
       if (gpu.Value(flag.value).value_or(0) != 0)
         findings.Bad(flag.condition, gpu.name(), flag.evidence);
     JudgeCounters(gpu, limits, trends, now, findings);
+    JudgeLinks(gpu, limits, trends, now, findings);
+    JudgeMemoryTemperature(gpu, limits, findings);
     if (gpu.Value("muster_gpu_temperature_celsius").has_value()) warm.push_back(&gpu);
   }
   JudgeTemperatures(warm, limits, findings);

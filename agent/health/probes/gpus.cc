@@ -1,4 +1,5 @@
 // GPUs, as their driver reports them to a child process: the driver's library hangs on a sick GPU.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -21,9 +22,18 @@ constexpr int64_t kDisplay = 0x03;
 // Where there is nothing to read, only every so many looks try.
 constexpr int kIdleLooks = 10;
 
-constexpr const char* kConditions[] = {
-    "gpu_lost",     "gpu_ecc",         "gpu_row_remap", "gpu_row_remap_failed",
-    "gpu_throttle", "gpu_temperature", "pcie_replay",   "pcie_degraded"};
+constexpr const char* kConditions[] = {"gpu_lost",
+                                       "gpu_ecc",
+                                       "gpu_row_remap",
+                                       "gpu_row_remap_failed",
+                                       "gpu_throttle",
+                                       "gpu_temperature",
+                                       "gpu_memory_temperature",
+                                       "gpu_fabric",
+                                       "nvlink_down",
+                                       "nvlink_replay",
+                                       "pcie_replay",
+                                       "pcie_degraded"};
 
 class GpuProbe final : public Probe {
  public:
@@ -59,6 +69,7 @@ class GpuProbe final : public Probe {
       return findings;
     }
     LookForLost(readings, in_slots, findings);
+    LookForLostLinks(readings, findings);
     JudgeGpus(readings, limits, *context_.trends, context_.clock->Now(), findings);
     return findings;
   }
@@ -102,9 +113,24 @@ class GpuProbe final : public Probe {
     context_.gpus->Set(std::move(uuids));
   }
 
+  // NVLinks that were up before, or whose neighbours on the baseboard are.
+  void LookForLostLinks(const GpuReadings& readings, Findings& findings) {
+    for (const GpuReading& gpu : readings.gpus) {
+      const std::optional<double> up = gpu.Value("muster_gpu_nvlinks_up");
+      if (!up.has_value() || gpu.uuid.empty() || seen_.count(gpu.uuid) == 0) continue;
+      double& most = links_[gpu.uuid];
+      most = std::max(most, *up + gpu.Value("muster_gpu_nvlinks_missing").value_or(0));
+      if (*up < most)
+        findings.Bad("nvlink_down", gpu.name(),
+                     absl::StrCat(*up, " of its ", most, " NVLinks are up: look for Xid 74 and ",
+                                  "SXid in the kernel's log, check the bridge or the baseboard"));
+    }
+  }
+
   const ProbeContext context_;
   Child child_;
   std::map<std::string, std::string> seen_;  // at an earlier look: address by uuid
+  std::map<std::string, double> links_;      // the most that should be up, by uuid
   int idle_looks_ = 0;
 };
 

@@ -31,12 +31,15 @@ class UnitManager;
 
 namespace muster::agent::health {
 
+class XidInbox;
+
 // The uuids of the GPUs by PCI address, for those who know only where a GPU is. Thread-safe.
 class GpuNames {
  public:
   void Set(std::map<std::string, std::string> uuids);
   // The UUID of the GPU whose address begins so; "": not known.
   std::string At(absl::string_view slot) const;
+  bool empty() const;
 
  private:
   mutable absl::Mutex mutex_;
@@ -76,6 +79,10 @@ struct ProbeSpec {
 
 // Every probe of the catalogue's conditions, except those that the kernel's log reports.
 std::vector<ProbeSpec> MakeProbes(const ProbeContext& context);
+
+// The one for Xids where the log cannot be read. Its looks last minutes, and what it hears goes
+// into the inbox at once.
+ProbeSpec MakeXidProbe(const ProbeContext& context, std::shared_ptr<XidInbox> inbox);
 
 std::unique_ptr<Probe> MakeGpuProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeNicProbe(const ProbeContext& context);

@@ -14,7 +14,7 @@ struct PatienceRow {
   int bad_after_s, good_after_s;
 };
 
-constexpr size_t kMostConditions = 10;
+constexpr size_t kMostConditions = 16;
 
 struct Row {
   const char* name;
@@ -39,6 +39,11 @@ constexpr Row kRows[] = {
       {"gpu_row_remap_failed", 0, 2 * kMinute},
       {"gpu_throttle", 5 * kMinute, 10 * kMinute},
       {"gpu_temperature", 2 * kMinute, 5 * kMinute},
+      {"gpu_memory_temperature", 2 * kMinute, 5 * kMinute},
+      // The fabric manager needs minutes after a boot.
+      {"gpu_fabric", 5 * kMinute, 2 * kMinute},
+      {"nvlink_down", 2 * kMinute, 2 * kMinute},
+      {"nvlink_replay", 0, 0},
       {"pcie_replay", 0, 0},
       {"pcie_degraded", 10 * kMinute, 2 * kMinute}}},
     {"nics",
@@ -79,6 +84,11 @@ constexpr Row kRows[] = {
 void GpuNames::Set(std::map<std::string, std::string> uuids) {
   absl::MutexLock lock(&mutex_);
   uuids_ = std::move(uuids);
+}
+
+bool GpuNames::empty() const {
+  absl::MutexLock lock(&mutex_);
+  return uuids_.empty();
 }
 
 std::string GpuNames::At(absl::string_view slot) const {

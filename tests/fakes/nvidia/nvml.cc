@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <string>
+#include <thread>
 
 #include "agent/burnin/gpu/driver/nvml_abi.h"
 #include "tests/fakes/nvidia/world.h"
@@ -384,6 +387,58 @@ EXPORT int nvmlDeviceGetMarginTemperature(void* device, nvml::MarginTemperature*
                margin->celsius = now.value_or(0);
                return now.has_value() ? nvml::kSuccess : nvml::kNotSupported;
              });
+}
+#endif
+
+// Those that listen to Xids, by the number of Xids that a GPU had when they began.
+struct FakeEventSet {
+  std::map<int, size_t> told;
+};
+
+EXPORT int nvmlEventSetCreate(void** set) {
+  *set = new FakeEventSet;
+  return nvml::kSuccess;
+}
+EXPORT int nvmlEventSetFree(void* set) {
+  delete static_cast<FakeEventSet*>(set);
+  return nvml::kSuccess;
+}
+EXPORT int nvmlDeviceGetSupportedEventTypes(void* device, unsigned long long* types) {
+  return AskValue("nvmlDeviceGetSupportedEventTypes", device, types,
+                  [](const Gpu& gpu, const Condition&) {
+                    return gpu.xid_events ? nvml::kEventXid : nvml::EventType{};
+                  });
+}
+EXPORT int nvmlDeviceRegisterEvents(void* device, unsigned long long types, void* set) {
+  return Ask("nvmlDeviceRegisterEvents", device, [&](const Gpu& gpu, const Activity&) -> int {
+    if (types != nvml::kEventXid || !gpu.xid_events) return nvml::kNotSupported;
+    const int index = static_cast<int>(reinterpret_cast<intptr_t>(device)) - 1;
+    static_cast<FakeEventSet*>(set)->told[index] = gpu.xids.size();
+    return nvml::kSuccess;
+  });
+}
+#ifndef MUSTER_FAKE_OLD_NVML
+EXPORT int nvmlEventSetWait_v2(void* set, nvml::EventData* event, unsigned timeout_ms) {
+  constexpr auto kStep = std::chrono::milliseconds(10);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    HangIfTold("nvmlEventSetWait_v2", -1);
+    const std::shared_ptr<const World> world = CurrentWorld();
+    for (auto& [index, told] : static_cast<FakeEventSet*>(set)->told) {
+      if (static_cast<size_t>(index) >= world->gpus.size()) continue;
+      const Gpu& gpu = world->gpus[index];
+      if (gpu.lost_after_s == 0) return nvml::kGpuIsLost;
+      if (told >= gpu.xids.size()) continue;
+      *event = {.device = reinterpret_cast<void*>(static_cast<intptr_t>(index) + 1),
+                .event_type = nvml::kEventXid,
+                .event_data = gpu.xids[told++],
+                .gpu_instance_id = 0xffffffff,
+                .compute_instance_id = 0xffffffff};
+      return nvml::kSuccess;
+    }
+    if (std::chrono::steady_clock::now() >= end) return nvml::kTimeout;
+    std::this_thread::sleep_for(kStep);
+  }
 }
 #endif
 

@@ -91,6 +91,7 @@ Gpu FromPreset(const Preset& preset, unsigned index) {
               .pcie_generation = preset.pcie_generation};
   gpu.idle.memory_clock_mhz = gpu.busy.memory_clock_mhz = preset.memory_clock_mhz;
   gpu.application_clock_mhz = preset.sm_clock_mhz;
+  gpu.xid_events = preset.data_centre;
   gpu.ecc = preset.data_centre;
   gpu.nvlinks = preset.nvlinks;
   gpu.nvlinks_up = preset.data_centre ? preset.nvlinks : 0;
@@ -118,6 +119,8 @@ Gpu ParseGpu(const Json& json, unsigned index) {
   Take(json, "slowdown_temperature", gpu.slowdown_temperature);
   Take(json, "memory_max_temperature", gpu.memory_max_temperature);
   if (json.contains("least_margin")) gpu.least_margin = json["least_margin"].get<int>();
+  Take(json, "xid_events", gpu.xid_events);
+  Take(json, "xids", gpu.xids);
   TakeNewErrors(json, gpu.new_errors);
   Take(json, "max_pcie_generation", gpu.max_pcie_generation);
   Take(json, "max_pcie_width", gpu.max_pcie_width);

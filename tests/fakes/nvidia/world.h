@@ -56,6 +56,8 @@ struct Gpu {
   Condition idle, busy;
   unsigned max_temperature = 0, slowdown_temperature = 0;  // thresholds; 0: not supported
   unsigned memory_max_temperature = 0;
+  bool xid_events = false;     // whether it tells of Xids
+  std::vector<unsigned> xids;  // those that it has had; a new one is told to who listens
   std::optional<int> least_margin;
   NewErrors new_errors;
   unsigned max_pcie_generation = 0, max_pcie_width = 16, card_max_pcie_generation = 0;

@@ -1,5 +1,6 @@
 // Backups of a running controller, and their restoration.
 #include "controller/backup/backup.h"
+#include "controller/backup/backup_record.h"
 
 #include "controller/artifact/blob_store.h"
 #include "controller/store/tables.h"
@@ -81,6 +82,33 @@ TEST_F(BackupTest, IsProvedAndBringsTheStateBack) {
     return absl::OkStatus();
   }));
   Start();
+}
+
+TEST_F(BackupTest, LeavesWhatBecameOfItForTheController) {
+  const std::string folder = config_.state_directory;
+  EXPECT_FALSE(ReadBackupRecord(folder).has_made_at());
+  EXPECT_FALSE(CreateBackup("/nonexistent/b.tgz", Options(), clock_).ok());
+  v1::BackupRecord record = ReadBackupRecord(folder);
+  EXPECT_TRUE(record.has_failed_at());
+  EXPECT_NE(record.error(), "");
+  EXPECT_FALSE(record.has_made_at());
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  record = ReadBackupRecord(folder);
+  EXPECT_TRUE(record.has_made_at());
+  EXPECT_EQ(record.file(), file_);
+  EXPECT_FALSE(record.has_failed_at());
+  // A failure after it does not take it away, and damage is no backup.
+  EXPECT_FALSE(CreateBackup(file_, Options(), clock_).ok());
+  EXPECT_TRUE(ReadBackupRecord(folder).has_made_at());
+  EXPECT_TRUE(ReadBackupRecord(folder).has_failed_at());
+  std::ofstream(folder + "/last_backup") << "\xff\xff";
+  EXPECT_FALSE(ReadBackupRecord(folder).has_made_at());
+  // A restored controller is as old as its backup.
+  controller_.reset();
+  std::filesystem::remove_all(folder);
+  ASSERT_OK(RestoreBackup(file_, Options(), clock_));
+  EXPECT_EQ(ReadBackupRecord(folder).file(), file_);
+  EXPECT_TRUE(ReadBackupRecord(folder).has_made_at());
 }
 
 TEST_F(BackupTest, OldStateIsKeptAside) {

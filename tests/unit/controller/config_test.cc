@@ -36,7 +36,8 @@ TEST(Config, ReadsEachKey) {
               "enrollment_listen: 10.0.0.1:3\npackage_listen: a:4\nmetrics_listen: \"off\"\n"
               "web_listen: 0.0.0.0:5\nweb_address: b:443\nweb_certificate: /c\nweb_key: /k\n"
               "pki_directory: /p\nstate_directory: /s\n"
-              "package_directory: /d\nsnapshot_gib: 50\nimage_gib: 70\nslurm_gate: \"on\"\n"
+              "package_directory: /d\nsnapshot_gib: 50\nimage_gib: 70\nbackup_hours: "
+              "12\nslurm_gate: \"on\"\n"
               "operator_bundles: any\nsecret_readers: any\nexec: \"on\"\n")
           .value();
   EXPECT_EQ(config.enrollment_address, "[::1]:1");
@@ -54,6 +55,7 @@ TEST(Config, ReadsEachKey) {
   EXPECT_EQ(config.package_directory, "/d");
   EXPECT_EQ(config.snapshot_gib, "50");
   EXPECT_EQ(config.image_gib, "70");
+  EXPECT_EQ(config.backup_hours, "12");
   EXPECT_EQ(config.slurm_gate, "on");
   EXPECT_EQ(config.operator_bundles, "any");
   EXPECT_EQ(config.secret_readers, "any");
@@ -85,6 +87,8 @@ TEST(Config, ErrorsNameThePlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "image_gib: -1\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(ParseConfig("controller.yaml", std::string(kLeast) + "backup_hours: soon\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("whole number of hours")));
   EXPECT_THAT(LoadConfig("/nonexistent/controller.yaml"),
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }

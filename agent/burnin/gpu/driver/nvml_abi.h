@@ -7,6 +7,7 @@
 namespace muster::burnin::nvml {
 
 using Device = void*;
+using EventSet = void*;
 
 enum Return : int {
   kSuccess = 0,
@@ -16,6 +17,7 @@ enum Return : int {
   kNoPermission = 4,
   kNotFound = 6,
   kDriverNotLoaded = 9,
+  kTimeout = 10,
   kFunctionNotFound = 13,
   kCorruptedInforom = 14,
   kGpuIsLost = 15,
@@ -150,6 +152,16 @@ struct MarginTemperature {
 static_assert(sizeof(MarginTemperature) == 8);
 inline constexpr unsigned kMarginTemperatureVersion = sizeof(MarginTemperature) | (1u << 24);
 
+// What nvmlEventSetWait_v2 tells.
+struct EventData {
+  Device device;
+  unsigned long long event_type;
+  unsigned long long event_data;  // of kEventXid: the Xid
+  unsigned gpu_instance_id, compute_instance_id;
+};
+static_assert(sizeof(EventData) == 32);
+enum EventType : unsigned long long { kEventXid = 0x8 };
+
 enum ComputeMode : int {
   kComputeDefault = 0,
   kComputeExclusiveThread = 1,
@@ -230,6 +242,11 @@ enum ClockReason : unsigned long long {
   X(DeviceGetGpuFabricInfo, (Device, FabricInfoV1*))                             \
   X(DeviceGetGpuFabricInfoV, (Device, FabricInfo*))                              \
   X(DeviceGetMigMode, (Device, unsigned*, unsigned*))                            \
+  X(DeviceGetSupportedEventTypes, (Device, unsigned long long*))                 \
+  X(DeviceRegisterEvents, (Device, unsigned long long, EventSet))                \
+  X(EventSetCreate, (EventSet*))                                                 \
+  X(EventSetFree, (EventSet))                                                    \
+  X(EventSetWait_v2, (EventSet, EventData*, unsigned))                           \
   X(DeviceGetComputeMode, (Device, int*))                                        \
   X(DeviceGetComputeRunningProcesses, (Device, unsigned*, ProcessInfoV1*))       \
   X(DeviceGetComputeRunningProcesses_v2, (Device, unsigned*, ProcessInfo*))      \

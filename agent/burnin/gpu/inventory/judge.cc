@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/gpu/clock_reasons.h"
+#include "agent/burnin/gpu/links.h"
 #include "common/base/text/counted.h"
 
 namespace muster::burnin {
@@ -178,24 +179,14 @@ void JudgeMemory(const GpuReading& reading, const Expectations& wanted, Judge& j
     judge.Fault("page_retirement_pending", "retires a memory page at its next reset: reset it");
 }
 
-// Cards whose NVLinks lead to bridges, of which a site fits none, some or all. The links of other
-// GPUs end on a baseboard, where all of them must be up.
-bool HasBridges(absl::string_view model) {
-  for (const absl::string_view part :
-       {"PCIe", "PCIE", "NVL", "GeForce", "RTX", "Quadro", "TITAN", " A30", " A40"})
-    if (absl::StrContains(model, part)) return true;
-  return false;
-}
-
 void JudgeLinks(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
                 Judge& judge) {
   if (judge.Has("nvlinks", reading.links)) {
-    const auto up = std::count(reading.links->begin(), reading.links->end(), true);
-    judge.Metric("nvlinks_up", "", static_cast<double>(up));
-    const auto all = static_cast<double>(reading.links->size());
-    // A machine without a baseboard for NVLink has all links down.
-    const double want = wanted.nvlinks.value_or(up > 0 && !HasBridges(gpu.name) ? all : 0);
-    if (static_cast<double>(up) < want)
+    const auto up = static_cast<double>(LinksUp(*reading.links));
+    judge.Metric("nvlinks_up", "", up);
+    const auto missing = static_cast<double>(MissingLinks(gpu.name, *reading.links));
+    const double want = wanted.nvlinks.value_or(up + missing);
+    if (up < want)
       judge.Fault("nvlink_down", absl::StrCat("has ", up, " NVLinks up instead of ", want));
   } else if (wanted.nvlinks.value_or(0) > 0) {
     judge.Unknown(absl::StrCat("it does not report the ", *wanted.nvlinks, " expected NVLinks"));
@@ -204,57 +195,19 @@ void JudgeLinks(const Gpu& gpu, const GpuReading& reading, const Expectations& w
     judge.Add("nvlink_errors", errors.counter, errors.count);
 }
 
-// A field of the fabric's health mask and its values that are wrong; 0 is "not supported".
-struct HealthRow {
-  unsigned shift, mask;
-  unsigned first_wrong, last_wrong;
-  const char* what;
-};
-constexpr HealthRow FlagRow(unsigned shift, const char* what) {
-  return {shift, nvml::kHealthFlagMask, nvml::kHealthFlagTrue, nvml::kHealthFlagTrue, what};
-}
-constexpr HealthRow kHealth[] = {
-    FlagRow(nvml::kHealthDegradedBandwidth, "its bandwidth is degraded"),
-    FlagRow(nvml::kHealthRouteRecovery, "a route is being recovered"),
-    FlagRow(nvml::kHealthRouteUnhealthy, "a route is unhealthy"),
-    FlagRow(nvml::kHealthAccessTimeout, "it recovers from an access that timed out"),
-    // Every number above "right" is a way of being incorrect.
-    {nvml::kHealthIncorrectConfiguration, nvml::kHealthConfigurationMask,
-     nvml::kHealthConfigurationRight + 1, nvml::kHealthConfigurationMask,
-     "its configuration is incorrect"},
-};
+// The fault of each FabricTrouble, in their order.
+constexpr const char* kFabricFaults[] = {"fabric_not_ready", "fabric_error", "fabric_unhealthy"};
 
-// The GPU's place in a fabric of NVSwitches.
-void JudgeFabric(const GpuReading& reading, Judge& judge) {
+void JudgePlaceInFabric(const GpuReading& reading, Judge& judge) {
   if (!judge.Has("fabric_state", reading.fabric)) return;
-  const nvml::FabricInfo& fabric = *reading.fabric;
-  if (fabric.state == nvml::kFabricNotStarted || fabric.state == nvml::kFabricInProgress)
-    judge.Fault("fabric_not_ready",
-                "is not yet part of the NVLink fabric: is the fabric manager "
-                "(nvidia-fabricmanager) running?");
-  if (fabric.state != nvml::kFabricCompleted) return;
-  if (fabric.status != nvml::kSuccess)
-    judge.Fault("fabric_error",
-                absl::StrCat("could not join the NVLink fabric (NVML error ", fabric.status,
-                             "): look into the fabric manager's log and for SXid in dmesg"));
-  std::vector<std::string> ills;
-  for (const HealthRow& row : kHealth) {
-    const unsigned value = (fabric.health_mask >> row.shift) & row.mask;
-    if (value < row.first_wrong || value > row.last_wrong) continue;
-    ills.push_back(absl::StrCat(
-        row.what, row.first_wrong == row.last_wrong ? "" : absl::StrCat(" (", value, ")")));
-  }
-  if (!ills.empty())
-    judge.Fault(
-        "fabric_unhealthy",
-        absl::StrCat("is not well connected to the NVLink fabric: ", absl::StrJoin(ills, ", "),
-                     ": look into the fabric manager's log and for SXid in dmesg"));
+  for (const FabricFault& fault : JudgeFabric(*reading.fabric))
+    judge.Fault(kFabricFaults[static_cast<int>(fault.trouble)], fault.message);
 }
 
 void JudgeNvlink(const Gpu& gpu, const GpuReading& reading, const Expectations& wanted,
                  Judge& judge) {
   JudgeLinks(gpu, reading, wanted, judge);
-  JudgeFabric(reading, judge);
+  JudgePlaceInFabric(reading, judge);
 }
 
 // Any mode is right here, since sites set them on purpose; the checks that load GPUs refuse some.

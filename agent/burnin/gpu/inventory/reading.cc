@@ -2,48 +2,16 @@
 
 #include <utility>
 
+#include "agent/burnin/gpu/links.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
 namespace {
 
-struct CounterRow {
-  const char* name;
-  nvml::LinkErrorCounter counter;
-};
-constexpr CounterRow kCounters[] = {
-    {"replay", nvml::kLinkReplay},
-    {"recovery", nvml::kLinkRecovery},
-    {"crc_flit", nvml::kLinkCrcFlit},
-    {"crc_data", nvml::kLinkCrcData},
-};
-
-absl::StatusOr<std::vector<bool>> ReadLinks(const NvmlDevice& device) {
-  std::vector<bool> links;
-  for (unsigned link = 0; link < nvml::kMaxLinks; ++link) {
-    const absl::StatusOr<bool> up = device.LinkUp(link);
-    // If link 0 is not supported, there are no links; if a later one is not, these were all.
-    if (!up.ok() && link == 0) return up.status();
-    if (!up.ok()) break;
-    links.push_back(*up);
-  }
-  return links;
-}
-
-absl::StatusOr<unsigned long long> SumOfLinks(const NvmlDevice& device, size_t links,
-                                              nvml::LinkErrorCounter counter) {
-  unsigned long long sum = 0;
-  for (unsigned link = 0; link < links; ++link) {
-    ASSIGN_OR_RETURN(const unsigned long long count, device.LinkErrors(link, counter));
-    sum += count;
-  }
-  return sum;
-}
-
 // A counter that the GPU lacks does not keep the others from being read.
 std::vector<GpuReading::LinkErrors> ReadLinkErrors(const NvmlDevice& device, size_t links) {
   std::vector<GpuReading::LinkErrors> errors;
-  for (const CounterRow& row : kCounters)
+  for (const LinkCounter& row : LinkCounters())
     errors.push_back({row.name, SumOfLinks(device, links, row.counter)});
   return errors;
 }

@@ -1,7 +1,11 @@
 #include "agent/burnin/gpu/metrics/gpu_sample.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
+
+#include "agent/burnin/gpu/heat_watch.h"
+#include "agent/burnin/gpu/links.h"
 
 namespace muster::burnin {
 namespace {
@@ -15,43 +19,76 @@ std::optional<double> Known(const absl::StatusOr<T>& value, double unit = 1) {
   return static_cast<double>(*value) * unit;
 }
 
-std::optional<double> Busy(const NvmlDevice& gpu) {
+std::optional<double> Busy(const SampledGpu& gpu) {
   const absl::StatusOr<nvml::Utilization> use = gpu.Utilization();
   if (!use.ok()) return std::nullopt;
   return use->gpu * kPercent;
 }
 
 template <unsigned long long nvml::Memory::*part>
-std::optional<double> MemoryPart(const NvmlDevice& gpu) {
+std::optional<double> MemoryPart(const SampledGpu& gpu) {
   const absl::StatusOr<nvml::Memory> memory = gpu.MemoryBytes();
   if (!memory.ok()) return std::nullopt;
   return static_cast<double>((*memory).*part);
 }
 
 template <nvml::ClockType clock>
-std::optional<double> Clock(const NvmlDevice& gpu) {
+std::optional<double> ClockHertz(const SampledGpu& gpu) {
   return Known(gpu.ClockMhz(clock), kMega);
 }
 
 template <unsigned long long bits>
-std::optional<double> Slowed(const NvmlDevice& gpu) {
+std::optional<double> Slowed(const SampledGpu& gpu) {
   const absl::StatusOr<unsigned long long> reasons = gpu.ClockReasons();
   if (!reasons.ok()) return std::nullopt;
   return (*reasons & bits) != 0 ? 1 : 0;
 }
 
 template <nvml::MemoryErrorType type>
-std::optional<double> Errors(const NvmlDevice& gpu) {
+std::optional<double> Errors(const SampledGpu& gpu) {
   return Known(gpu.EccErrors(type, nvml::kAggregateEcc));
 }
 
 template <typename Field, Field NvmlDevice::RemappedRows::*field>
-std::optional<double> Rows(const NvmlDevice& gpu) {
+std::optional<double> Rows(const SampledGpu& gpu) {
   const absl::StatusOr<NvmlDevice::RemappedRows> rows = gpu.Remapped();
   if (!rows.ok()) return std::nullopt;
   return static_cast<double>((*rows).*field);
 }
 
+std::optional<double> MemoryLimit(const SampledGpu& gpu) {
+  return ReadThermalLimits(gpu).memory_celsius;
+}
+
+std::optional<double> Up(const SampledGpu& gpu) {
+  if (!gpu.links.ok()) return std::nullopt;
+  return static_cast<double>(LinksUp(*gpu.links));
+}
+
+std::optional<double> Missing(const SampledGpu& gpu) {
+  const absl::StatusOr<std::string> model = gpu.Name();
+  if (!gpu.links.ok() || !model.ok()) return std::nullopt;
+  return static_cast<double>(MissingLinks(*model, *gpu.links));
+}
+
+template <nvml::LinkErrorCounter counter>
+std::optional<double> LinkErrorsOf(const SampledGpu& gpu) {
+  if (!gpu.links.ok()) return std::nullopt;
+  return Known(SumOfLinks(gpu, gpu.links->size(), counter));
+}
+
+template <FabricTrouble trouble>
+std::optional<double> Fabric(const SampledGpu& gpu) {
+  if (!gpu.fabric.ok() || gpu.fabric->state == nvml::kFabricNotSupported) return std::nullopt;
+  const std::vector<FabricFault> faults = JudgeFabric(*gpu.fabric);
+  return std::any_of(faults.begin(), faults.end(),
+                     [](const FabricFault& fault) { return fault.trouble == trouble; })
+             ? 1
+             : 0;
+}
+
+constexpr char kLinkErrorsHelp[] = "Errors that the GPU's NVLinks counted, all links together";
+constexpr char kFabricHelp[] = "Whether the GPU's place in the NVLink fabric is in trouble";
 constexpr char kSlowdownHelp[] = "Whether the GPU runs below its clocks, and for what reason";
 constexpr char kErrorsHelp[] = "Errors of the GPU's memory that ECC found, in its lifetime";
 constexpr char kRowsHelp[] = "Rows of the GPU's memory that were replaced after errors";
@@ -61,11 +98,15 @@ using Remapped = NvmlDevice::RemappedRows;
 
 constexpr GpuMetric kMetrics[] = {
     {"muster_gpu_temperature_celsius", "", "gauge", "Temperature of the GPU",
-     [](const NvmlDevice& gpu) { return Known(gpu.TemperatureCelsius()); }},
+     [](const SampledGpu& gpu) { return Known(gpu.TemperatureCelsius()); }},
+    {"muster_gpu_memory_temperature_celsius", "", "gauge", "Temperature of the GPU's memory",
+     [](const SampledGpu& gpu) { return Known(gpu.MemoryTemperatureCelsius()); }},
+    {"muster_gpu_memory_temperature_limit_celsius", "", "gauge",
+     "Highest operating temperature of the GPU's memory", &MemoryLimit},
     {"muster_gpu_power_watts", "", "gauge", "Power that the board draws",
-     [](const NvmlDevice& gpu) { return Known(gpu.PowerWatts()); }},
+     [](const SampledGpu& gpu) { return Known(gpu.PowerWatts()); }},
     {"muster_gpu_power_limit_watts", "", "gauge", "Power limit in force",
-     [](const NvmlDevice& gpu) { return Known(gpu.PowerLimitWatts()); }},
+     [](const SampledGpu& gpu) { return Known(gpu.PowerLimitWatts()); }},
     {"muster_gpu_utilization_ratio", "", "gauge",
      "Share of the driver's last sample in which a kernel ran", &Busy},
     {"muster_gpu_memory_used_bytes", "", "gauge", "Memory of the GPU in use",
@@ -73,9 +114,9 @@ constexpr GpuMetric kMetrics[] = {
     {"muster_gpu_memory_total_bytes", "", "gauge", "Memory of the GPU",
      &MemoryPart<&nvml::Memory::total>},
     {"muster_gpu_sm_clock_hertz", "", "gauge", "Clock of the multiprocessors",
-     &Clock<nvml::kClockSm>},
+     &ClockHertz<nvml::kClockSm>},
     {"muster_gpu_memory_clock_hertz", "", "gauge", "Clock of the memory",
-     &Clock<nvml::kClockMemory>},
+     &ClockHertz<nvml::kClockMemory>},
     {"muster_gpu_slowed", R"(reason="thermal")", "gauge", kSlowdownHelp,
      &Slowed<nvml::kReasonHardwareThermal | nvml::kReasonSoftwareThermal>},
     {"muster_gpu_slowed", R"(reason="power_brake")", "gauge", kSlowdownHelp,
@@ -95,15 +136,32 @@ constexpr GpuMetric kMetrics[] = {
     {"muster_gpu_remapping_failed", "", "gauge",
      "Whether the GPU ran out of rows to replace others", &Rows<bool, &Remapped::failed>},
     {"muster_gpu_retired_pages", R"(kind="corrected")", "gauge", kRetiredHelp,
-     [](const NvmlDevice& gpu) { return Known(gpu.RetiredPages(nvml::kMultipleSingleBit)); }},
+     [](const SampledGpu& gpu) { return Known(gpu.RetiredPages(nvml::kMultipleSingleBit)); }},
     {"muster_gpu_retired_pages", R"(kind="uncorrected")", "gauge", kRetiredHelp,
-     [](const NvmlDevice& gpu) { return Known(gpu.RetiredPages(nvml::kDoubleBit)); }},
+     [](const SampledGpu& gpu) { return Known(gpu.RetiredPages(nvml::kDoubleBit)); }},
     {"muster_gpu_pcie_replays_total", "", "counter", "Packets that PCIe had to send again",
-     [](const NvmlDevice& gpu) { return Known(gpu.PcieReplays()); }},
+     [](const SampledGpu& gpu) { return Known(gpu.PcieReplays()); }},
     {"muster_gpu_pcie_width", "", "gauge", "PCIe lanes in use",
-     [](const NvmlDevice& gpu) { return Known(gpu.PcieWidth()); }},
+     [](const SampledGpu& gpu) { return Known(gpu.PcieWidth()); }},
     {"muster_gpu_pcie_max_width", "", "gauge", "PCIe lanes of card and slot together",
-     [](const NvmlDevice& gpu) { return Known(gpu.MaxPcieWidth()); }},
+     [](const SampledGpu& gpu) { return Known(gpu.MaxPcieWidth()); }},
+    {"muster_gpu_nvlinks_up", "", "gauge", "NVLinks that are up", &Up},
+    {"muster_gpu_nvlinks_missing", "", "gauge",
+     "NVLinks to the machine's baseboard that are down while others are up", &Missing},
+    {"muster_gpu_nvlink_errors_total", R"(kind="replay")", "counter", kLinkErrorsHelp,
+     &LinkErrorsOf<nvml::kLinkReplay>},
+    {"muster_gpu_nvlink_errors_total", R"(kind="recovery")", "counter", kLinkErrorsHelp,
+     &LinkErrorsOf<nvml::kLinkRecovery>},
+    {"muster_gpu_nvlink_errors_total", R"(kind="crc_flit")", "counter", kLinkErrorsHelp,
+     &LinkErrorsOf<nvml::kLinkCrcFlit>},
+    {"muster_gpu_nvlink_errors_total", R"(kind="crc_data")", "counter", kLinkErrorsHelp,
+     &LinkErrorsOf<nvml::kLinkCrcData>},
+    {"muster_gpu_fabric_trouble", R"(kind="not_ready")", "gauge", kFabricHelp,
+     &Fabric<FabricTrouble::kNotReady>},
+    {"muster_gpu_fabric_trouble", R"(kind="error")", "gauge", kFabricHelp,
+     &Fabric<FabricTrouble::kError>},
+    {"muster_gpu_fabric_trouble", R"(kind="unhealthy")", "gauge", kFabricHelp,
+     &Fabric<FabricTrouble::kUnhealthy>},
 };
 
 GpuSample SampleOf(const Nvml& nvml, unsigned index) {
@@ -115,13 +173,15 @@ GpuSample SampleOf(const Nvml& nvml, unsigned index) {
     sample.is_lost = absl::IsDataLoss(handle.status());
     return sample;
   }
-  const NvmlDevice gpu(nvml, *handle);
+  SampledGpu gpu(nvml, *handle);
   sample.uuid = gpu.Uuid().value_or("");
   sample.model = gpu.Name().value_or("");
   sample.pci_address = gpu.PciAddress().value_or("");
   // Every GPU has a temperature: a call that tells whether it still answers.
   sample.is_lost = absl::IsDataLoss(gpu.TemperatureCelsius().status());
   if (sample.is_lost) return sample;
+  gpu.links = ReadLinks(gpu);
+  gpu.fabric = gpu.Fabric();
   for (size_t i = 0; i < sample.values.size(); ++i) sample.values[i] = kMetrics[i].read(gpu);
   return sample;
 }

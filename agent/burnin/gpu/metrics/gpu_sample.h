@@ -5,10 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "agent/burnin/gpu/driver/nvml.h"
 
 namespace muster::burnin {
+
+// A GPU that is sampled, with what several figures are made from.
+struct SampledGpu : NvmlDevice {
+  using NvmlDevice::NvmlDevice;
+  absl::StatusOr<std::vector<bool>> links;  // whether each is up
+  absl::StatusOr<nvml::FabricInfo> fabric;
+};
 
 // A figure of one GPU, in Prometheus' base units.
 struct GpuMetric {
@@ -17,7 +25,7 @@ struct GpuMetric {
   const char* type;    // gauge or counter
   const char* help;
   // nullopt: the GPU does not report it.
-  std::optional<double> (*read)(const NvmlDevice& gpu);
+  std::optional<double> (*read)(const SampledGpu& gpu);
 };
 absl::Span<const GpuMetric> GpuMetrics();
 

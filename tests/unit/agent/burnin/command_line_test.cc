@@ -53,6 +53,14 @@ TEST(CommandLine, ListHasEveryCheck) {
     EXPECT_THAT(CheckList(), HasSubstr(std::string(check->name)));
 }
 
+TEST(CommandLine, XidsAreHeardForSomeSeconds) {
+  const Parsed parsed = ParseWords({"xids", "--seconds", "600"});
+  ASSERT_TRUE(parsed.ok) << parsed.errors;
+  EXPECT_TRUE(parsed.line.xids);
+  EXPECT_EQ(parsed.line.hear_seconds, 600u);
+  EXPECT_EQ(ParseWords({"xids", "--seconds", "0"}).exit_code, kExitUsage);
+}
+
 TEST(CommandLine, MetricsTakeAFileAndANumber) {
   const Parsed parsed = ParseWords({"metrics", "--expect", "8", "--out", "/x/gpu.prom"});
   ASSERT_TRUE(parsed.ok) << parsed.errors;

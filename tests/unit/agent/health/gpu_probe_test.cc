@@ -4,6 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "agent/health/probes/gpu_readings.h"
 #include "agent/health/probes/probe.h"
+#include "agent/health/xid_inbox.h"
 #include "tests/unit/agent/health/health_tree.h"
 
 namespace muster::agent::health {
@@ -66,6 +67,15 @@ TEST_F(GpuProbeTest, EachReadingTurnsItsConditionBad) {
            Case{"muster_gpu_remapping_failed{@} 1\n", "gpu_row_remap_failed GPU-0"},
            Case{"muster_gpu_pcie_width{@} 8\nmuster_gpu_pcie_max_width{@} 16\n",
                 "pcie_degraded GPU-0"},
+           Case{"muster_gpu_fabric_trouble{@,kind=\"not_ready\"} 1\n", "gpu_fabric GPU-0"},
+           Case{"muster_gpu_fabric_trouble{@,kind=\"error\"} 1\n", "gpu_fabric GPU-0"},
+           Case{"muster_gpu_fabric_trouble{@,kind=\"unhealthy\"} 1\n", "gpu_fabric GPU-0"},
+           Case{"muster_gpu_nvlinks_up{@} 17\nmuster_gpu_nvlinks_missing{@} 1\n",
+                "nvlink_down GPU-0"},
+           Case{"muster_gpu_memory_temperature_celsius{@} 96\n", "gpu_memory_temperature GPU-0"},
+           Case{"muster_gpu_memory_temperature_celsius{@} 86\n"
+                "muster_gpu_memory_temperature_limit_celsius{@} 85\n",
+                "gpu_memory_temperature GPU-0"},
        }) {
     SCOPED_TRACE(c.line);
     Print(Driver(1) + Gpu(0, 40, c.line));
@@ -91,6 +101,56 @@ TEST_F(GpuProbeTest, CountersCountFromTheFirstLookOn) {
   clock.Advance(absl::Minutes(1));
   print(4, 100481);
   EXPECT_THAT(Look(*probe_), ElementsAre("gpu_ecc GPU-0", "pcie_replay GPU-0"));
+}
+
+TEST_F(GpuProbeTest, TheDriversLimitOfTheMemoryComesBeforeTheSites) {
+  Print(Driver(1) + Gpu(0, 40,
+                        "muster_gpu_memory_temperature_celsius{@} 100\n"
+                        "muster_gpu_memory_temperature_limit_celsius{@} 105\n"));
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+}
+
+TEST_F(GpuProbeTest, ALinkToABridgeIsMissedOnceItWasUp) {
+  const auto print = [this](int up) {
+    Print(Driver(1) + Gpu(0, 40,
+                          absl::StrCat("muster_gpu_nvlinks_up{@} ", up,
+                                       "\nmuster_gpu_nvlinks_missing{@} 0\n")));
+  };
+  print(0);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  print(2);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  print(1);
+  EXPECT_THAT(Look(*probe_), ElementsAre("nvlink_down GPU-0"));
+  print(2);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+}
+
+TEST_F(GpuProbeTest, ErrorsThatNvlinksRepairAreWeighedByADay) {
+  const auto print = [this](int up, int replays, int recoveries) {
+    Print(Driver(1) +
+          Gpu(0, 40,
+              absl::StrCat("muster_gpu_nvlinks_up{@} ", up,
+                           "\nmuster_gpu_nvlink_errors_total{@,kind=\"replay\"} ", replays,
+                           "\nmuster_gpu_nvlink_errors_total{@,kind=\"recovery\"} ", recoveries,
+                           "\n")));
+  };
+  print(2, 5000, 505);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  clock.Advance(absl::Minutes(1));
+  print(2, 5050, 507);  // 50 and twice 25
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  clock.Advance(absl::Hours(2));
+  print(2, 5051, 507);
+  EXPECT_THAT(Look(*probe_), ElementsAre("nvlink_replay GPU-0"));
+  // With one link less the sums are others, and are no growth.
+  clock.Advance(absl::Hours(25));
+  print(2, 5051, 507);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  print(1, 3000, 400);
+  EXPECT_THAT(Look(*probe_), ElementsAre("nvlink_down GPU-0"));
+  print(2, 5051, 507);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
 }
 
 TEST_F(GpuProbeTest, TemperaturesAgainstALimitAndAgainstTheOthers) {
@@ -142,7 +202,46 @@ TEST_F(GpuProbeTest, WithoutTheWorkerNothingIsWatched) {
   const auto findings = probe_->Look(limits);
   ASSERT_TRUE(findings.ok());
   EXPECT_THAT(findings->not_watched, Contains("gpu_driver"));
-  EXPECT_EQ(findings->not_watched.size(), 9u);
+  EXPECT_EQ(findings->not_watched.size(), 13u);
+}
+
+class XidProbeTest : public ::testing::Test, protected HealthTree {
+ protected:
+  XidProbeTest() : spec_(MakeXidProbe(context(), inbox_)) {}
+
+  std::shared_ptr<XidInbox> inbox_ = std::make_shared<XidInbox>();
+  ProbeSpec spec_;
+};
+
+TEST_F(XidProbeTest, LinesOfTheDriverGoIntoTheInboxAndNothingElse) {
+  processes.On(
+      "muster-burnin xids",
+      FakeProcessRunner::Prints("listening to 2 GPUs\nNVRM: Xid (PCI:0000:3b:00): 79, told by "
+                                "NVML\nsomething else\n"));
+  EXPECT_THAT(Look(*spec_.probe), IsEmpty());
+  EXPECT_TRUE(inbox_->is_listening());
+  EXPECT_THAT(inbox_->Take(), ElementsAre("NVRM: Xid (PCI:0000:3b:00): 79, told by NVML"));
+  EXPECT_THAT(inbox_->Take(), IsEmpty());
+  ASSERT_EQ(processes.specs().size(), 1u);
+  EXPECT_TRUE(processes.specs()[0].die_with_parent);
+  EXPECT_LT(processes.specs()[0].timeout, spec_.time_limit);
+}
+
+TEST_F(XidProbeTest, ADriverThatTellsNothingIsSeldomAskedAgain) {
+  processes.On("muster-burnin xids", FakeProcessRunner::Prints("listening to 1 GPU\n"));
+  Look(*spec_.probe);
+  processes.On("muster-burnin xids", FakeProcessRunner::Prints("", 1));
+  for (int i = 0; i < 21; ++i) Look(*spec_.probe);
+  EXPECT_FALSE(inbox_->is_listening());
+  EXPECT_EQ(processes.commands().size(), 4u);
+}
+
+TEST_F(XidProbeTest, TheInboxIsBounded) {
+  int woken = 0;
+  inbox_->SetWake([&woken] { ++woken; });
+  for (size_t i = 0; i < XidInbox::kMaxLines + 10; ++i) inbox_->Add("NVRM: Xid");
+  EXPECT_EQ(inbox_->Take().size(), XidInbox::kMaxLines);
+  EXPECT_GT(woken, 0);
 }
 
 TEST(GpuReadings, NonsenseIsLeftOut) {

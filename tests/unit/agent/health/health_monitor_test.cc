@@ -112,6 +112,8 @@ class HealthMonitorTest : public ::testing::Test {
                                            .interval = absl::Seconds(30),
                                            .time_limit = absl::Seconds(10),
                                            .probe = other_}},
+                               .xids = xids_,
+                               .xid_probe = xid_probe_,
                                .run_site =
                                    [this](const v1::StartCommand&) {
                                      v1::CommandEnd end;
@@ -173,6 +175,8 @@ class HealthMonitorTest : public ::testing::Test {
   std::unique_ptr<Trends> trends_;
   std::shared_ptr<ScriptedProbe> probe_ = std::make_shared<ScriptedProbe>();
   std::shared_ptr<ScriptedProbe> other_ = std::make_shared<ScriptedProbe>();
+  std::shared_ptr<XidInbox> xids_ = std::make_shared<XidInbox>();
+  ProbeSpec xid_probe_ = {};
   std::atomic<uint32_t> site_status_ = 0;
   std::atomic<int> wakes_ = 0;
   bool is_container_ = false;
@@ -222,6 +226,54 @@ TEST_F(HealthMonitorTest, AContainerIsNotBlamedForHavingNoLog) {
     monitor_.reset();
     reports_ = 0;
   }
+}
+
+// Listens to a driver that has told an Xid.
+class HearingProbe final : public Probe {
+ public:
+  explicit HearingProbe(std::shared_ptr<XidInbox> inbox) : inbox_(std::move(inbox)) {}
+  absl::StatusOr<Findings> Look(const muster::health::Limits&) override {
+    inbox_->SetListening(true);
+    inbox_->Add("NVRM: Xid (PCI:0000:3b:00): 79, told by NVML");
+    inbox_->Add("NVRM: Xid (PCI:0000:3b:00): 79, told by NVML");
+    return Findings();
+  }
+
+ private:
+  const std::shared_ptr<XidInbox> inbox_;
+};
+
+TEST_F(HealthMonitorTest, WithoutALogTheDriverIsListenedTo) {
+  ASSERT_EQ(::unlink(Log().c_str()), 0);
+  is_container_ = true;
+  xid_probe_ = {.name = "xids",
+                .conditions = {},
+                .interval = absl::Minutes(1),
+                .time_limit = absl::Minutes(12),
+                .probe = std::make_shared<HearingProbe>(xids_)};
+  gpus_.Set({{"0000:3b:00.0", "GPU-7"}});
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("gpu_xid GPU-7"));
+  for (int i = 0; i < 100 && !Watches("gpu_xid"); ++i) {
+    monitor_->OnConnected();
+    AwaitNext();
+  }
+  EXPECT_TRUE(Watches("gpu_xid"));
+  EXPECT_FALSE(Watches("oom_kill"));
+}
+
+TEST_F(HealthMonitorTest, WithALogNobodyListensToTheDriver) {
+  xid_probe_ = {.name = "xids",
+                .interval = absl::Minutes(1),
+                .time_limit = absl::Minutes(12),
+                .probe = std::make_shared<HearingProbe>(xids_)};
+  Start();
+  monitor_->OnConnected();
+  for (int i = 0; i < 100 && !Watches("oom_kill"); ++i) AwaitNext();
+  EXPECT_TRUE(Watches("oom_kill"));
+  EXPECT_THAT(Names(report_), IsEmpty());
+  EXPECT_FALSE(xids_->is_listening());
 }
 
 TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {

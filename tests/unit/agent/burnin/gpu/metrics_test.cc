@@ -51,6 +51,29 @@ TEST(GpuMetrics, MemoryThatTheDriverKeepsForItselfIsNotUsed) {
   EXPECT_THAT(LinesOf(busy), used("1048576"));
 }
 
+TEST(GpuMetrics, LinksFabricAndMemoryOfAServer) {
+  const std::vector<std::string> lines = LinesOf(
+      R"({"gpus":[{"preset":"h100","nvlinks_up":16,"nvlink_errors":7,"fabric_state":3,
+                   "fabric_health":1,"memory_max_temperature":95,
+                   "idle":{"memory_temperature":97}}]})");
+  const auto has = [](const std::string& name, const std::string& label, int value) {
+    return Contains(AllOf(StartsWith(absl::StrCat(name, "{gpu=\"0\",")), HasSubstr(label),
+                          HasSubstr(absl::StrCat("} ", value))));
+  };
+  EXPECT_THAT(lines, has("muster_gpu_nvlinks_up", "", 16));
+  EXPECT_THAT(lines, has("muster_gpu_nvlinks_missing", "", 2));
+  EXPECT_THAT(lines, has("muster_gpu_nvlink_errors_total", "kind=\"recovery\"", 7));
+  EXPECT_THAT(lines, has("muster_gpu_nvlink_errors_total", "kind=\"crc_data\"", 0));
+  EXPECT_THAT(lines, has("muster_gpu_fabric_trouble", "kind=\"not_ready\"", 0));
+  EXPECT_THAT(lines, has("muster_gpu_fabric_trouble", "kind=\"unhealthy\"", 1));
+  EXPECT_THAT(lines, has("muster_gpu_memory_temperature_celsius", "", 97));
+  EXPECT_THAT(lines, has("muster_gpu_memory_temperature_limit_celsius", "", 95));
+  // Without links, a fabric or a sensor nothing is said of them.
+  for (const std::string& line : LinesOf(R"({"gpus":[{"preset":"l40s"}]})"))
+    EXPECT_THAT(line, AllOf(Not(HasSubstr("nvlink")), Not(HasSubstr("fabric")),
+                            Not(HasSubstr("memory_temperature"))));
+}
+
 TEST(GpuMetrics, ALostGpuCountsAsGoneAndIsNamed) {
   const std::vector<std::string> lines =
       LinesOf(R"({"gpus":[{"preset":"a100"},{"preset":"a100","lost_after_s":0}]})", 2);

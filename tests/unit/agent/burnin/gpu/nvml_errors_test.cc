@@ -40,7 +40,8 @@ bool IsAboutAGpu(absl::string_view call) {
 bool IsOfTheInventory(absl::string_view call) {
   for (const absl::string_view other :
        {"RunningProcesses", "GetPowerUsage", "GetUtilizationRates", "GetTemperatureThreshold",
-        "GetMarginTemperature", "GetFieldValues", "GetCurrentClocksEventReasons",
+        "GetMarginTemperature", "GetFieldValues", "GetSupportedEventTypes",
+        "GetCurrentClocksEventReasons",
         // Asked only where the newer call is missing.
         "GetGpuFabricInfo", "GetMemoryInfo"})
     if (absl::EndsWith(call, other) || absl::StrContains(call, "RunningProcesses")) return false;
