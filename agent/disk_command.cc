@@ -30,6 +30,9 @@ namespace {
 constexpr char kFetchedRoot[] = "/run/muster/image/root";
 constexpr char kAnswer[] = "/run/muster-disk/answer";
 constexpr size_t kMaxReason = 300;
+// How often a report is repeated that nobody takes.
+constexpr int kReports = 5;
+constexpr absl::Duration kReportInterval = absl::Seconds(10);
 
 // systemd passes it on to the console and the journal.
 void Say(absl::string_view line) { std::cout << "muster: " << line << std::endl; }
@@ -80,8 +83,14 @@ absl::Status Install() {
   if (!installed.ok())
     words = {{"phase", "not_written"},
              {"why", std::string(installed.status().message().substr(0, kMaxReason))}};
-  const absl::Status told = disk::Report(order.report, words, kAnswer, http);
-  if (!told.ok()) Say(told.message());
+  // Without it the machine would be told to write its disk once more.
+  RealClock clock;
+  absl::Status told = disk::Report(order.report, words, kAnswer, http);
+  for (int again = 0; again < kReports && !told.ok(); ++again) {
+    Say(told.message());
+    clock.Sleep(kReportInterval);
+    told = disk::Report(order.report, words, kAnswer, http);
+  }
   return installed.status();
 }
 
