@@ -18,6 +18,11 @@ int ImageFactsCommand(const Flags& flags);
 int ImageApplyCommand(const Flags& flags);
 // Makes a root fit for everybody; see agent/image/seal.h.
 int ImageSealCommand(const Flags& flags);
+// Writes the image that this machine has booted from the network to its disk; see
+// agent/disk/installer.h.
+int DiskInstallCommand(const Flags& flags);
+// Keeps the root that was booted from the disk, or reboots; see agent/disk/settler.h.
+int DiskSettleCommand(const Flags& flags);
 // Carries out the order to exchange the agent, if there is one.
 int UpgradeCommand(const Flags& flags);
 

@@ -62,7 +62,32 @@ ImageCommands AddImage(CLI::App& app, Flags& flags) {
                    "file that gets the packages, as a serialized muster.v1.ImageManifest")
       ->required();
   seal->add_option("--files", flags.files_file, "file that gets the list of files")->required();
+  seal->add_option(
+      "--image", flags.image_file,
+      "file with a serialized muster.v1.ImageManifest that says in the root what it is");
   return {facts, apply, seal};
+}
+
+struct DiskCommands {
+  CLI::App* install;
+  CLI::App* settle;
+};
+
+DiskCommands AddDisk(CLI::App& app) {
+  CLI::App* disk = app.add_subcommand("disk", "an image on the disk of this machine");
+  disk->require_subcommand(1);
+  CLI::App* install = disk->add_subcommand(
+      "install",
+      "write the image that this machine has booted from the network to its disk, as the kernel's "
+      "command line says. A disk that holds anything is written only where the inventory names it, "
+      "or where it holds an image already, whose state stays. Safe to run again; "
+      "muster-disk-install."
+      "service runs it");
+  CLI::App* settle = disk->add_subcommand(
+      "settle",
+      "keep the root that was booted from the disk once the controller has welcomed the agent, or "
+      "reboot where it does not and there is another one; muster-disk.service runs it");
+  return {install, settle};
 }
 
 }  // namespace
@@ -84,6 +109,7 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   health->add_flag("--slurm", flags.slurm,
                    "answer Slurm's HealthCheckProgram: nothing unless a condition drains the node");
   const ImageCommands image = AddImage(app, flags);
+  const DiskCommands disk = AddDisk(app);
   CLI::App* upgrade =
       app.add_subcommand("upgrade", "exchange the agent as a plan has ordered; systemd starts it");
   upgrade->add_flag("--musterd", flags.upgrades_controller,
@@ -96,15 +122,17 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
     exit_code = app.exit(error) == 0 ? 0 : 1;
     return false;
   }
-  flags.command = run->parsed()           ? Command::kRun
-                  : join->parsed()        ? Command::kJoin
-                  : check->parsed()       ? Command::kCheck
-                  : health->parsed()      ? Command::kHealth
-                  : image.facts->parsed() ? Command::kImageFacts
-                  : image.apply->parsed() ? Command::kImageApply
-                  : image.seal->parsed()  ? Command::kImageSeal
-                  : upgrade->parsed()     ? Command::kUpgrade
-                                          : Command::kVersion;
+  flags.command = run->parsed()            ? Command::kRun
+                  : join->parsed()         ? Command::kJoin
+                  : check->parsed()        ? Command::kCheck
+                  : health->parsed()       ? Command::kHealth
+                  : image.facts->parsed()  ? Command::kImageFacts
+                  : image.apply->parsed()  ? Command::kImageApply
+                  : image.seal->parsed()   ? Command::kImageSeal
+                  : disk.install->parsed() ? Command::kDiskInstall
+                  : disk.settle->parsed()  ? Command::kDiskSettle
+                  : upgrade->parsed()      ? Command::kUpgrade
+                                           : Command::kVersion;
   return true;
 }
 

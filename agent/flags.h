@@ -16,6 +16,8 @@ enum class Command {
   kImageFacts,
   kImageApply,
   kImageSeal,
+  kDiskInstall,
+  kDiskSettle,
   kUpgrade,
   kVersion
 };
@@ -42,6 +44,7 @@ struct Flags {
   int64_t newest = 0;  // seconds since 1970
   std::string manifest_file;
   std::string files_file;
+  std::string image_file;  // empty: the root does not say what it is
 };
 
 // Fills in `flags`; false when the program has to end with `exit_code` (help, or bad usage, which

@@ -37,6 +37,7 @@
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
+#include "common/value/disk_layout.h"
 #include "common/value/image_files.h"
 
 namespace muster::agent {
@@ -187,6 +188,12 @@ absl::Status ApplyImage(const Flags& flags) {
 absl::Status SealImage(const Flags& flags) {
   sys::RealFileSystem files;
   sys::RealProcessRunner processes;
+  if (!flags.image_file.empty()) {
+    ASSIGN_OR_RETURN(const std::string image, files.Read(flags.image_file));
+    const std::string path = flags.root + kImageInRoot;
+    RETURN_IF_ERROR(files.MakeDirectory(path.substr(0, path.rfind('/')), 0755));
+    RETURN_IF_ERROR(files.WriteAtomically(path, image, {.mode = 0644}));
+  }
   ASSIGN_OR_RETURN(
       SealedRoot sealed,
       SealRoot({.root = flags.root, .newest = absl::FromUnixSeconds(flags.newest)}, processes));

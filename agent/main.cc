@@ -35,6 +35,10 @@ int Main(int argc, char** argv) {
       return ImageApplyCommand(flags);
     case Command::kImageSeal:
       return ImageSealCommand(flags);
+    case Command::kDiskInstall:
+      return DiskInstallCommand(flags);
+    case Command::kDiskSettle:
+      return DiskSettleCommand(flags);
     case Command::kUpgrade:
       return UpgradeCommand(flags);
     case Command::kVersion:

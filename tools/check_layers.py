@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "agent/engine": ["common/base", "agent/state", "agent/resources", "muster/v1"],
     "agent/image": ["common/base", "common/sys", "common/value", "agent/sys", "agent/state", "agent/resources",
                     "agent/transfer", "agent/facts", "agent/engine", "muster/v1"],
+    "agent/disk": ["common/base", "common/sys", "common/value", "agent/sys", "muster/v1"],
     "agent/burnin": ["common/base", "common/checks", "common/health", "common/sys"],
     "agent/validation": ["common/base", "common/checks", "common/sys", "muster/v1"],
     "agent/slurm": ["common/base", "common/sys", "muster/v1"],

@@ -261,12 +261,25 @@ class Builder {
   }
 
   absl::Status SealTheRoot() {
-    RETURN_IF_ERROR(programs_
-                        .Run(InRoot(Place(), Network::kNo,
-                                    {kAgent, "image", "seal", "--root", kRootInRoot, "--newest",
-                                     absl::StrCat(absl::ToUnixSeconds(packages_at_)), "--manifest",
-                                     InRootPath("manifest"), "--files", InRootPath("files")}))
-                        .status());
+    std::vector<std::string> argv = {kAgent,
+                                     "image",
+                                     "seal",
+                                     "--root",
+                                     kRootInRoot,
+                                     "--newest",
+                                     absl::StrCat(absl::ToUnixSeconds(packages_at_)),
+                                     "--manifest",
+                                     InRootPath("manifest"),
+                                     "--files",
+                                     InRootPath("files")};
+    DescribeImage();
+    if (manifest_.has_disk()) {
+      // The machine that it boots on writes it to its disk without asking anybody.
+      RETURN_IF_ERROR(files_.WriteAtomically(means_.folder.Exchange() + "/image",
+                                             manifest_.SerializeAsString(), {}));
+      argv.insert(argv.end(), {"--image", InRootPath("image")});
+    }
+    RETURN_IF_ERROR(programs_.Run(InRoot(Place(), Network::kNo, argv)).status());
     ASSIGN_OR_RETURN(const std::string bytes, files_.Read(means_.folder.Exchange() + "/manifest"));
     v1::ImageManifest sealed;
     if (!sealed.ParseFromString(bytes))
@@ -278,7 +291,7 @@ class Builder {
 
   absl::Status Pack() {
     RETURN_IF_ERROR(programs_
-                        .Run(PackRoot(Place(), packages_at_,
+                        .Run(PackRoot(Place(), packages_at_, definition_.kind,
                                       absl::StrCat(means_.folder.Result(), "/", kRootArtifact)))
                         .status());
     RETURN_IF_ERROR(CopyBootFile("vmlinuz-", "kernel"));
@@ -327,13 +340,30 @@ class Builder {
     return absl::UnavailableError(absl::StrCat("copying /boot/", found, ": ", error.message()));
   }
 
-  void FillManifest() {
+  // What the definition says.
+  void DescribeImage() {
     manifest_.set_name(definition_.name);
     manifest_.set_kind(definition_.kind);
     manifest_.set_distribution(definition_.distribution);
     manifest_.set_snapshot(definition_.snapshot);
     for (const std::string& argument : definition_.kernel_arguments)
       manifest_.add_kernel_arguments(argument);
+    if (definition_.kind != image::kDiskKind) return;
+    v1::DiskLayout& disk = *manifest_.mutable_disk();
+    disk.set_device(definition_.disk.device);
+    disk.set_esp_mib(static_cast<uint64_t>(definition_.disk.esp_mib));
+    disk.set_root_mib(static_cast<uint64_t>(definition_.disk.root_mib));
+    disk.set_state_mib(static_cast<uint64_t>(definition_.disk.state_mib));
+    for (const image::DiskPartition& each : definition_.disk.partitions) {
+      v1::DiskPartition& partition = *disk.add_partitions();
+      partition.set_name(each.name);
+      partition.set_file_system(each.file_system);
+      partition.set_mib(static_cast<uint64_t>(each.mib));
+    }
+  }
+
+  // The rest, and how it was built.
+  void FillManifest() {
     SortImageManifest(manifest_);
     v1::ImageBuild& how = *manifest_.mutable_build();
     *how.mutable_at() = ToTimestamp(means_.clock.Now());

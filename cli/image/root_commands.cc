@@ -23,12 +23,23 @@ constexpr const char* kBasePackages[] = {
     "systemd",         "systemd-sysv",    "dbus", "udev", "kmod", "iproute2",
     "ca-certificates", "initramfs-tools", "zstd"};
 
+// What writes a disk and boots it, in images of the kind `disk`.
+constexpr const char* kDiskPackages[] = {"fdisk", "dosfstools", "e2fsprogs", "systemd-boot-efi"};
+constexpr char kXfsPackage[] = "xfsprogs";
+
 // Where /etc/resolv.conf leads to in a root with systemd-resolved, which does not run there.
 constexpr char kResolverFolder[] = "/run/systemd/resolve";
 constexpr char kResolverFile[] = "/run/systemd/resolve/stub-resolv.conf";
 
 std::string Packages(const image::Definition& definition) {
   std::vector<std::string> all(std::begin(kBasePackages), std::end(kBasePackages));
+  if (definition.kind == image::kDiskKind) {
+    all.insert(all.end(), std::begin(kDiskPackages), std::end(kDiskPackages));
+    const auto& partitions = definition.disk.partitions;
+    if (std::any_of(partitions.begin(), partitions.end(),
+                    [](const auto& each) { return each.file_system == "xfs"; }))
+      all.emplace_back(kXfsPackage);
+  }
   all.push_back(definition.kernel);
   all.insert(all.end(), definition.packages.begin(), definition.packages.end());
   return absl::StrJoin(all, ",");
@@ -195,11 +206,15 @@ std::vector<std::string> InRoot(const BuildPlace& place, Network network,
 }
 
 std::vector<std::string> PackRoot(const BuildPlace& place, absl::Time packages_at,
-                                  const std::string& target) {
-  return Join(AsRootOfNamespace(),
-              {"mksquashfs", place.root, target, "-comp", "zstd", "-Xcompression-level", "3",
-               "-noappend", "-no-progress", "-quiet", "-no-exports", "-mkfs-time",
-               Seconds(packages_at), "-wildcards", "-e", "boot/*", "dev/*"});
+                                  absl::string_view kind, const std::string& target) {
+  std::vector<std::string> argv =
+      Join(AsRootOfNamespace(),
+           {"mksquashfs", place.root, target, "-comp", "zstd", "-Xcompression-level", "3",
+            "-noappend", "-no-progress", "-quiet", "-no-exports", "-mkfs-time",
+            Seconds(packages_at), "-wildcards", "-e", "dev/*"});
+  // A root on a disk has its kernel and its initramfs with it, under its digest.
+  if (kind != image::kDiskKind) argv.emplace_back("boot/*");
+  return argv;
 }
 
 std::string ProgramOf(const std::vector<std::string>& argv) {

@@ -73,10 +73,10 @@ enum class Network { kYes, kNo };
 // network the root is also at kRootInRoot, there without anything that a running system has in it.
 std::vector<std::string> InRoot(const BuildPlace& place, Network network,
                                 const std::vector<std::string>& argv);
-// Packs the root, without /boot's content, as the file `target`. The same root gives the same
-// bytes.
+// Packs the root of an image of that kind as the file `target`; only that of a disk with /boot's
+// content. The same root gives the same bytes.
 std::vector<std::string> PackRoot(const BuildPlace& place, absl::Time packages_at,
-                                  const std::string& target);
+                                  absl::string_view kind, const std::string& target);
 // The program that such a vector is about: not what starts it in a namespace or in the root.
 std::string ProgramOf(const std::vector<std::string>& argv);
 

@@ -23,6 +23,8 @@ constexpr std::pair<v1::BootPhase, absl::string_view> kPhases[] = {
     {v1::BOOT_PHASE_INITRD, "initrd"},     {v1::BOOT_PHASE_ROOT, "root"},
     {v1::BOOT_PHASE_VERIFIED, "verified"}, {v1::BOOT_PHASE_SWITCHED, "switched"},
     {v1::BOOT_PHASE_REFUSED, "refused"},   {v1::BOOT_PHASE_NO_IMAGE, "no image"},
+    {v1::BOOT_PHASE_WRITTEN, "written"},   {v1::BOOT_PHASE_NOT_WRITTEN, "not written"},
+    {v1::BOOT_PHASE_HEALTHY, "healthy"},   {v1::BOOT_PHASE_FALLEN_BACK, "fallen back"},
 };
 
 std::string WordOfPhase(v1::BootPhase phase) {
@@ -56,7 +58,8 @@ std::string StepsOf(const v1::Boot& boot) {
 }
 
 bool IsTrouble(v1::BootPhase phase) {
-  return phase == v1::BOOT_PHASE_REFUSED || phase == v1::BOOT_PHASE_NO_IMAGE;
+  return phase == v1::BOOT_PHASE_REFUSED || phase == v1::BOOT_PHASE_NO_IMAGE ||
+         phase == v1::BOOT_PHASE_NOT_WRITTEN || phase == v1::BOOT_PHASE_FALLEN_BACK;
 }
 
 }  // namespace
@@ -66,7 +69,10 @@ std::string StateOfBoot(const v1::Boot& boot, absl::Time now) {
   const v1::BootStep& last = *boot.steps().rbegin();
   if (IsTrouble(last.phase())) return WordOfPhase(last.phase());
   const bool is_disk = boot.what() == "disk";
-  if (last.phase() == v1::BOOT_PHASE_SWITCHED || is_disk) return "done";
+  const bool is_switched = last.phase() == v1::BOOT_PHASE_SWITCHED && !boot.writes_disk();
+  if (is_switched || last.phase() == v1::BOOT_PHASE_HEALTHY || is_disk) return "done";
+  // What follows is the machine's own boot, and may wait until somebody has it join.
+  if (last.phase() == v1::BOOT_PHASE_WRITTEN) return WordOfPhase(last.phase());
   const absl::Time at = ToTime(last.time());
   if (now - at > kStopped) return absl::StrCat("stopped after ", WordOfPhase(last.phase()));
   return absl::StrCat(WordOfPhase(last.phase()), ", ", HumanTime(at, now));
@@ -74,14 +80,14 @@ std::string StateOfBoot(const v1::Boot& boot, absl::Time now) {
 
 std::string RenderBoots(const v1::ListBootsResponse& response, absl::Time now) {
   if (response.nodes().empty()) return "no nodes\n";
-  Table table({"NODE", "NEXT", "BY", "LAST", "WHEN", "STATE", "STEPS"});
+  Table table({"NODE", "NEXT", "BY", "DISK", "LAST", "WHEN", "STATE", "STEPS"});
   std::string notes;
   for (const v1::NodeBoot& node : response.nodes()) {
     const v1::Boot& last = node.last();
     const bool was_seen = last.steps_size() > 0;
     const bool is_known = node.macs_size() > 0;
     table.AddRow({node.node(), Tame(node.next()), is_known ? SourceOfBoot(node) : "no MAC address",
-                  was_seen ? Tame(last.what()) : "-",
+                  node.disk().empty() ? "-" : Tame(node.disk()), was_seen ? Tame(last.what()) : "-",
                   was_seen ? HumanTime(ToTime(last.steps(0).time()), now) : "-",
                   was_seen ? StateOfBoot(last, now) : "-", StepsOf(last)});
     for (const v1::BootStep& step : last.steps()) {

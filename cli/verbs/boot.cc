@@ -105,8 +105,9 @@ void AddBoot(CLI::App& app, Context& context) {
   set->add_flag("--once", options->once, "For the next boot alone");
   set->footer(
       "An order for an image is used up when the last byte of its root was sent to the node, one\n"
-      "for the disk when its script was. Nothing is rebooted: muster node reboot, muster power "
-      "cycle.");
+      "for the disk when its script was. An image of the kind disk is written to the node's disk,\n"
+      "after which the node boots that, and its order is used up with or without --once.\n"
+      "Nothing is rebooted: muster node reboot, muster power cycle.");
   SetAction(set, context, [&context, options] { return SetOrders(context, *options); });
 
   CLI::App* clear = boot->add_subcommand("clear", "Take orders back: boot what the inventory says");

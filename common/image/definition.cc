@@ -119,11 +119,12 @@ absl::StatusOr<Definition> ParseDefinition(absl::string_view name, absl::string_
   yaml::MapReader reader(document, document.root(), "image");
   RETURN_IF_ERROR(reader.Optional("description", &out.description));
   RETURN_IF_ERROR(reader.Required("kind", &out.kind));
-  if (out.kind != "ram")
-    return document.Error(*document.root().Find("kind"),
-                          absl::StrCat("'", PlainText(out.kind, Lines::kOne, kMaxShown),
-                                       "' is not a kind of image; write ram: the root is read-only "
-                                       "and what changes stays in memory"));
+  if (out.kind != kRamKind && out.kind != kDiskKind)
+    return document.Error(
+        *document.root().Find("kind"),
+        absl::StrCat("'", PlainText(out.kind, Lines::kOne, kMaxShown),
+                     "' is not a kind of image; write ram, whose changes stay in memory, or disk, "
+                     "which is written to a disk and boots from there"));
   RETURN_IF_ERROR(reader.Required("distribution", &out.distribution));
   RETURN_IF_ERROR(CheckDistribution(document, out));
   RETURN_IF_ERROR(reader.Optional("snapshot", &out.snapshot));
@@ -143,6 +144,10 @@ absl::StatusOr<Definition> ParseDefinition(absl::string_view name, absl::string_
     return document.Error(out.variables, "'variables' is not a map of names to values");
   RETURN_IF_ERROR(ReadWords(document, reader, kArguments, out.kernel_arguments));
   RETURN_IF_ERROR(ReadWords(document, reader, kLeaveOut, out.leave_out));
+  const yaml::Node* const disk = reader.Take("disk");
+  if (disk != nullptr && out.kind != kDiskKind)
+    return document.Error(*disk, "only images of the kind disk have a section 'disk'");
+  if (disk != nullptr) RETURN_IF_ERROR(ReadDiskSection(document, *disk, out.disk));
   RETURN_IF_ERROR(reader.Finish());
   return out;
 }

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/image/disk_section.h"
 #include "common/yaml/document.h"
 
 namespace muster::image {
@@ -14,6 +15,11 @@ namespace muster::image {
 // The folder of the definitions in a site, and the file in a definition's folder.
 inline constexpr char kImageFolder[] = "images";
 inline constexpr char kDefinitionFile[] = "image.yaml";
+
+// The root is read-only, and what changes stays in memory.
+inline constexpr char kRamKind[] = "ram";
+// The root is one of two on a disk, and what changes stays there.
+inline constexpr char kDiskKind[] = "disk";
 
 // A word that refers to something else, with its place.
 struct Reference {
@@ -24,7 +30,7 @@ struct Reference {
 struct Definition {
   std::string name;
   std::string description;
-  std::string kind;          // "ram"
+  std::string kind;          // kRamKind or kDiskKind
   std::string distribution;  // name in Distributions()
   std::string snapshot;      // of the controller's; "": the distribution's archive as it is
   std::string kernel;        // name of a package
@@ -38,6 +44,7 @@ struct Definition {
   std::vector<std::string> kernel_arguments;
   // Patterns of paths in packages that are not unpacked: "/usr/share/man/*".
   std::vector<std::string> leave_out;
+  DiskSection disk;  // of kDiskKind
   // Where all of it was written.
   yaml::Document document;
 };

@@ -11,6 +11,7 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
+#include "common/value/disk_layout.h"
 #include "muster/v1/image.pb.h"
 
 namespace muster {
@@ -171,6 +172,9 @@ absl::Status CheckImageManifest(const v1::ImageManifest& manifest) {
     RETURN_IF_ERROR(Check(kSha256, at + "sha256", manifest.roles(i).sha256()));
   }
   RETURN_IF_ERROR(CheckArtifacts(manifest));
+  if (manifest.has_disk() != (manifest.kind() == "disk"))
+    return Wrong("disk", manifest.kind(), "there where the kind is disk, and nowhere else");
+  if (manifest.has_disk()) RETURN_IF_ERROR(CheckDiskLayout(manifest.disk()));
   const v1::ImageBuild& build = manifest.build();
   RETURN_IF_ERROR(Check(kLine, "build.by", build.by()));
   RETURN_IF_ERROR(Check(kLine, "build.on", build.on()));

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/digest.h"
 #include "common/base/id.h"
+#include "common/base/text/plain_text.h"
 
 namespace muster::controller::boot {
 namespace {
@@ -22,12 +23,14 @@ constexpr absl::string_view kImagePrefix = "/image/";
 constexpr absl::string_view kReportPrefix = "/report/";
 constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", "root.squashfs"};
 constexpr size_t kMaxHost = 255;
+constexpr size_t kMaxReason = 300;
 
-// What an initramfs may report; the rest is seen here.
+// What a machine may report; the rest is seen here.
 constexpr std::pair<absl::string_view, v1::BootPhase> kReports[] = {
-    {"verified", v1::BOOT_PHASE_VERIFIED},
-    {"switched", v1::BOOT_PHASE_SWITCHED},
-    {"refused", v1::BOOT_PHASE_REFUSED},
+    {"verified", v1::BOOT_PHASE_VERIFIED},       {"switched", v1::BOOT_PHASE_SWITCHED},
+    {"refused", v1::BOOT_PHASE_REFUSED},         {"written", v1::BOOT_PHASE_WRITTEN},
+    {"not_written", v1::BOOT_PHASE_NOT_WRITTEN}, {"healthy", v1::BOOT_PHASE_HEALTHY},
+    {"fallen_back", v1::BOOT_PHASE_FALLEN_BACK},
 };
 
 // A host with or without a port, as a script may repeat it: letters that mean something to iPXE or
@@ -81,6 +84,8 @@ absl::StatusOr<BootRequest> ReadReport(absl::string_view boot_id, const HttpRequ
     if (request.Query("phase") == word) read.phase = phase;
   }
   if (read.phase == v1::BOOT_PHASE_UNSPECIFIED) return Wrong("phase");
+  if (read.phase == v1::BOOT_PHASE_NOT_WRITTEN)
+    read.found = PlainText(request.Query("why"), Lines::kOne, kMaxReason);
   if (read.phase != v1::BOOT_PHASE_REFUSED) return read;
   if (!IsSha256(request.Query("sha256"))) return Wrong("sha256");
   read.found = std::string(request.Query("sha256"));

@@ -24,7 +24,8 @@ struct BootRequest {
   std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
   std::string boot_id;   // of kReport, and of kArtifact where the machine says it
   v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
-  std::string found;  // of kReport with REFUSED: the digest that the root has
+  // Of kReport with REFUSED: the digest that the root has; with NOT_WRITTEN: why, one line.
+  std::string found;
 };
 
 // InvalidArgument: a field is wrong. NotFound: there is no such path. Texts of the request are not

@@ -41,6 +41,8 @@ std::string RenderImageScript(const ImageScript& script) {
     return absl::StrCat(script.server, ArtifactPath(script.image, artifact, script.boot_id));
   };
   std::string arguments;
+  if (!script.install.empty()) absl::StrAppend(&arguments, " muster.install=", script.install);
+  if (!script.disk.empty()) absl::StrAppend(&arguments, " muster.disk=", script.disk);
   for (const std::string& argument : script.kernel_arguments) {
     // ${…} would be iPXE's.
     if (!absl::StrContains(argument, '$') && argument != kBoot)

@@ -62,6 +62,11 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
       script.image = answer->image->digest();
       script.boot_id = answer->boot_id;
       script.root_sha256 = RootSha256(*answer->image);
+      if (answer->is_for_disk) {
+        script.what = absl::StrCat(answer->node, " writes ", answer->what, " to its disk");
+        script.install = answer->what;
+        script.disk = answer->disk;
+      }
       const auto& arguments = answer->image->manifest().kernel_arguments();
       script.kernel_arguments.assign(arguments.begin(), arguments.end());
       reply = Script(RenderImageScript(script));

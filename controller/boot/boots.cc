@@ -49,6 +49,8 @@ absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore
   return found;
 }
 
+bool IsForDisk(const v1::Image& image) { return image.manifest().kind() == "disk"; }
+
 v1::BootPhase PhaseOf(absl::string_view artifact) {
   if (artifact == "kernel") return v1::BOOT_PHASE_KERNEL;
   return artifact == "initrd" ? v1::BOOT_PHASE_INITRD : v1::BOOT_PHASE_ROOT;
@@ -82,10 +84,12 @@ absl::Status Boots::Load() {
   std::vector<BootOrderRecord> orders;
   std::vector<BootRecord> boots;
   std::vector<BootStepRecord> steps;
+  std::vector<BootDiskRecord> disks;
   RETURN_IF_ERROR(means_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(orders, txn.boots().ListOrders());
     ASSIGN_OR_RETURN(boots, txn.boots().ListNewest());
     ASSIGN_OR_RETURN(steps, txn.boots().ListNewestSteps());
+    ASSIGN_OR_RETURN(disks, txn.boots().ListDisks());
     return absl::OkStatus();
   }));
   absl::MutexLock lock(&mutex_);
@@ -94,13 +98,17 @@ absl::Status Boots::Load() {
     Current& current = current_[boot.node];
     nodes_[boot.boot_id] = boot.node;
     const auto order = orders_.find(boot.node);
-    if (order != orders_.end() && order->second.once && order->second.order_id == boot.order_id)
-      current.used_up_by = boot.image.empty() ? UsedUpBy::kScript : UsedUpBy::kRoot;
     const auto image = means_.images.Get(boot.image);
+    if (order != orders_.end() && order->second.order_id == boot.order_id)
+      current.used_up_by = WhatUsesUp(
+          {.image = boot.image, .source = Decision::Source::kOrder, .once = order->second.once},
+          image.ok() && IsForDisk(**image));
     if (image.ok()) current.root_sha256 = RootOf(**image);
+    current.is_for_disk = image.ok() && IsForDisk(**image);
     current.boot = std::move(boot);
   }
   for (BootStepRecord& step : steps) current_[step.node].steps.push_back(std::move(step));
+  for (BootDiskRecord& disk : disks) disks_[disk.node] = std::move(disk);
   return absl::OkStatus();
 }
 
@@ -120,6 +128,7 @@ absl::Time Boots::Step() {
       if (change.step.has_value()) RETURN_IF_ERROR(txn.boots().AppendStep(*change.step));
       if (change.used_up.has_value())
         RETURN_IF_ERROR(txn.boots().RemoveOrder(change.used_up->node, change.used_up->order_id));
+      if (change.disk.has_value()) RETURN_IF_ERROR(txn.boots().PutDisk(*change.disk));
     }
     return absl::OkStatus();
   });
@@ -133,8 +142,8 @@ absl::Time Boots::Step() {
 }
 
 void Boots::Wait(Change change) {
-  // An order that is used up must not come back with the next start.
-  if (waiting_.size() >= kMaxWaiting && !change.used_up.has_value()) {
+  // An order that is used up must not come back with the next start, nor an image be written twice.
+  if (waiting_.size() >= kMaxWaiting && !change.used_up.has_value() && !change.disk.has_value()) {
     ++dropped_;
     return;
   }
@@ -176,6 +185,43 @@ void Boots::UseUp(const Current& current) {
   orders_.erase(order);
 }
 
+void Boots::OnWritten(const Current& current) {
+  const auto known = disks_.find(current.boot.node);
+  if (known != disks_.end() && known->second.boot_id == current.boot.boot_id) return;
+  const BootDiskRecord disk = {.node = current.boot.node,
+                               .boot_id = current.boot.boot_id,
+                               .what = current.boot.what,
+                               .image = current.boot.image,
+                               .written_at = means_.clock.Now()};
+  disks_[disk.node] = disk;
+  Wait({.disk = disk});
+  if (current.used_up_by == UsedUpBy::kWritten) UseUp(current);
+}
+
+absl::Status Boots::OnDiskOutcome(const std::string& boot_id, v1::BootPhase phase) {
+  const auto disk = std::find_if(disks_.begin(), disks_.end(),
+                                 [&](const auto& each) { return each.second.boot_id == boot_id; });
+  if (disk == disks_.end()) return absl::NotFoundError("there is no such boot");
+  BootDiskRecord& record = disk->second;
+  if (record.outcome != 0) return absl::OkStatus();  // each is told once
+  record.outcome = phase;
+  Wait({.disk = record});
+  const std::string detail =
+      phase == v1::BOOT_PHASE_HEALTHY
+          ? absl::StrCat("runs ", record.what, " from its disk")
+          : absl::StrCat("did not come up with ", record.what, " and runs the image before it");
+  if (Current* const current = FindBoot(boot_id); current != nullptr) {
+    AddStep(*current, phase, detail);
+  } else {
+    Wait({.step = BootStepRecord{.boot_id = boot_id,
+                                 .node = record.node,
+                                 .phase = phase,
+                                 .detail = detail,
+                                 .time = means_.clock.Now()}});
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view peer) {
   absl::StatusOr<std::shared_ptr<const Inventory>> inventory = means_.inventory();
   if (!inventory.ok() && !absl::IsNotFound(inventory.status()))
@@ -196,7 +242,16 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
   if (!decision.image.empty()) {
     auto image = FindBootable(means_.images, decision.image);
     answer.what = image.ok() ? BuildName(**image) : decision.image;
-    if (image.ok()) {
+    const auto disk = disks_.find(node->name);
+    const bool is_there = image.ok() && IsForDisk(**image) && disk != disks_.end() &&
+                          disk->second.image == (*image)->digest();
+    // The inventory says what the disk is to hold; an order, that it is written.
+    if (is_there && decision.source == Decision::Source::kInventory) {
+      answer.kind = Answer::Kind::kDisk;
+      answer.what = "disk";
+    } else if (image.ok()) {
+      answer.is_for_disk = IsForDisk(**image);
+      if (answer.is_for_disk) answer.disk = BootDefaultOf(**inventory, *node).disk;
       answer.image = *std::move(image);
     } else {
       answer.kind = Answer::Kind::kNoImage;
@@ -221,8 +276,9 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
                   .image = digest,
                   .order_id = decision.order_id,
                   .began_at = now};
-  current.used_up_by = WhatUsesUp(decision);
+  current.used_up_by = WhatUsesUp(decision, answer.is_for_disk);
   if (answer.image != nullptr) current.root_sha256 = RootOf(*answer.image);
+  current.is_for_disk = answer.is_for_disk;
   nodes_[current.boot.boot_id] = node->name;
   answer.boot_id = current.boot.boot_id;
   Wait({.boot = current.boot});
@@ -252,10 +308,18 @@ void Boots::OnArtifactSent(const std::string& boot_id, absl::string_view image,
 absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,
                              const std::string& found) {
   absl::MutexLock lock(&mutex_);
+  if (phase == v1::BOOT_PHASE_HEALTHY || phase == v1::BOOT_PHASE_FALLEN_BACK)
+    return OnDiskOutcome(boot_id, phase);
   Current* const current = FindBoot(boot_id);
-  if (current == nullptr || current->boot.image.empty())
+  const bool is_of_disk = phase == v1::BOOT_PHASE_WRITTEN || phase == v1::BOOT_PHASE_NOT_WRITTEN;
+  if (current == nullptr || current->boot.image.empty() || (is_of_disk && !current->is_for_disk))
     return absl::NotFoundError("there is no such boot");
   std::string detail;
+  if (phase == v1::BOOT_PHASE_NOT_WRITTEN) detail = found;
+  if (phase == v1::BOOT_PHASE_WRITTEN) {
+    detail = absl::StrCat("the disk holds ", current->boot.what);
+    OnWritten(*current);
+  }
   if (phase == v1::BOOT_PHASE_REFUSED)
     detail =
         absl::StrCat("the root has the digest ", found, ", but is to have ", current->root_sha256);
@@ -340,12 +404,15 @@ v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {
     described.set_ordered_by(order->ordered_by);
     *described.mutable_ordered_at() = ToTimestamp(order->ordered_at);
   }
+  if (const auto disk = disks_.find(node.name); disk != disks_.end())
+    described.set_disk(disk->second.what);
   const auto current = current_.find(node.name);
   if (current == current_.end() || current->second.boot.boot_id.empty()) return described;
   v1::Boot& last = *described.mutable_last();
   last.set_boot_id(current->second.boot.boot_id);
   last.set_mac(current->second.boot.mac);
   last.set_what(current->second.boot.what);
+  last.set_writes_disk(current->second.is_for_disk);
   for (const BootStepRecord& each : current->second.steps) {
     v1::BootStep& step = *last.add_steps();
     step.set_phase(static_cast<v1::BootPhase>(each.phase));

@@ -47,6 +47,9 @@ struct Answer {
   std::string what;                        // "disk", "debian-worker@1a2b3c4d5e6f"
   std::string trouble;                     // of kNoImage
   std::shared_ptr<const v1::Image> image;  // of kImage
+  // Of kImage: it is written to the disk of that name, see BootDefault; "": as the image says.
+  bool is_for_disk = false;
+  std::string disk;
 };
 
 // Orders are in the store; so are boots and their steps, which a thread of its own writes a
@@ -57,7 +60,7 @@ class Boots {
   // The same machine that asks again so soon, and gets the same answer, is in the same boot.
   static constexpr absl::Duration kSameBoot = absl::Seconds(10);
   // Boots of a node that are kept.
-  static constexpr uint32_t kKept = 5;
+  static constexpr uint32_t kKept = 10;
   // What waits for the store; more is counted and forgotten.
   static constexpr size_t kMaxWaiting = 20'000;
 
@@ -84,7 +87,8 @@ class Boots {
   void OnScriptSent(const std::string& boot_id);
   void OnArtifactSent(const std::string& boot_id, absl::string_view image,
                       absl::string_view artifact);
-  // NotFound: it is no node's last boot, or not one of an image.
+  // `found`: of REFUSED the digest, of NOT_WRITTEN the reason. NotFound: it is no node's last boot,
+  // or not one of an image; what becomes of a disk may be said of any boot that wrote one.
   absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);
 
   // See BootService. `nodes` are of `inventory`.
@@ -103,6 +107,7 @@ class Boots {
     BootRecord boot;
     UsedUpBy used_up_by = UsedUpBy::kNever;
     std::string root_sha256;            // of the image
+    bool is_for_disk = false;           // the image is written to a disk
     std::vector<BootStepRecord> steps;  // each phase once
   };
   // Something for the store.
@@ -110,6 +115,7 @@ class Boots {
     std::optional<BootRecord> boot;
     std::optional<BootStepRecord> step;
     std::optional<BootOrderRecord> used_up;
+    std::optional<BootDiskRecord> disk;
   };
 
   absl::Status Load();
@@ -118,15 +124,19 @@ class Boots {
   const BootOrderRecord* OrderOf(const std::string& node) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void AddStep(Current& current, v1::BootPhase phase, std::string detail)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnWritten(const Current& current) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status OnDiskOutcome(const std::string& boot_id, v1::BootPhase phase)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UseUp(const Current& current) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wait(Change change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Means means_;
   absl::Mutex ordering_;  // held while orders are stored; before mutex_
   absl::Mutex mutex_;
-  std::map<std::string, BootOrderRecord> orders_ ABSL_GUARDED_BY(mutex_);        // by node
-  absl::flat_hash_map<std::string, Current> current_ ABSL_GUARDED_BY(mutex_);    // by node
-  absl::flat_hash_map<std::string, std::string> nodes_ ABSL_GUARDED_BY(mutex_);  // by boot's id
+  std::map<std::string, BootOrderRecord> orders_ ABSL_GUARDED_BY(mutex_);           // by node
+  absl::flat_hash_map<std::string, Current> current_ ABSL_GUARDED_BY(mutex_);       // by node
+  absl::flat_hash_map<std::string, std::string> nodes_ ABSL_GUARDED_BY(mutex_);     // by boot's id
+  absl::flat_hash_map<std::string, BootDiskRecord> disks_ ABSL_GUARDED_BY(mutex_);  // by node
   UnknownMachines unknown_ ABSL_GUARDED_BY(mutex_);
   std::vector<Change> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;

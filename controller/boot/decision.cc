@@ -23,7 +23,8 @@ Decision Decide(const Inventory& inventory, const Node& node, const BootOrderRec
   return decision;
 }
 
-UsedUpBy WhatUsesUp(const Decision& decision) {
+UsedUpBy WhatUsesUp(const Decision& decision, bool is_for_disk) {
+  if (is_for_disk && decision.source == Decision::Source::kOrder) return UsedUpBy::kWritten;
   if (!decision.once || decision.source != Decision::Source::kOrder) return UsedUpBy::kNever;
   return decision.image.empty() ? UsedUpBy::kScript : UsedUpBy::kRoot;
 }

@@ -28,9 +28,10 @@ struct Decision {
 // nullptr.
 Decision Decide(const Inventory& inventory, const Node& node, const BootOrderRecord* order);
 
-// What uses an order up that counts once: the script of a disk, or the root of an image, was sent
-// to its last byte.
-enum class UsedUpBy { kNever, kScript, kRoot };
-UsedUpBy WhatUsesUp(const Decision& decision);
+// What uses an order up: one for the disk that counts once, its script, and one for an image, the
+// root, when that was sent to its last byte; one for an image that is written to a disk, that the
+// disk holds it, whether it counts once or not.
+enum class UsedUpBy { kNever, kScript, kRoot, kWritten };
+UsedUpBy WhatUsesUp(const Decision& decision, bool is_for_disk);
 
 }  // namespace muster::controller::boot

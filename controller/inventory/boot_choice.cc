@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/text/disk_name.h"
 #include "controller/inventory/inventory.h"
 
 namespace muster::controller {
@@ -13,6 +14,7 @@ namespace {
 
 constexpr char kBoot[] = "boot";
 constexpr char kRescueImage[] = "boot_rescue_image";
+constexpr char kBootDisk[] = "boot_disk";
 constexpr char kUsualRescueImage[] = "debian-rescue";
 constexpr absl::string_view kDiskWord = "disk";
 constexpr absl::string_view kRescueWord = "rescue";
@@ -52,6 +54,13 @@ std::optional<BootChoice> ParseBootChoice(absl::string_view text) {
 }
 
 std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_json& value) {
+  if (name == kBootDisk) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    return text == kBlankDisk || !CheckDiskName(text).empty()
+               ? "boot_disk must be serial: or uuid: and the number of the disk, as "
+                 "serial:S4EVNX0M"
+               : "";
+  }
   const bool is_boot = name == kBoot;
   if (!is_boot && name != kRescueImage) return "";
   const auto choice =
@@ -70,6 +79,7 @@ BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {
     if (!variable.value->is_string()) continue;
     const std::string text = variable.value->get<std::string>();
     if (variable.name == kRescueImage) found.rescue_image = text;
+    if (variable.name == kBootDisk && CheckDiskName(text).empty()) found.disk = text;
     if (variable.name != kBoot) continue;
     const std::optional<BootChoice> choice = ParseBootChoice(text);
     if (!choice.has_value()) continue;

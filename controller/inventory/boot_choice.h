@@ -1,4 +1,4 @@
-// What a node boots: the variables `boot` and `boot_rescue_image`.
+// What a node boots: the variables `boot`, `boot_rescue_image` and `boot_disk`.
 #pragma once
 
 #include <optional>
@@ -34,6 +34,7 @@ struct BootDefault {
   BootChoice choice;  // disk where nothing was written
   bool is_written = false;
   std::string rescue_image;  // the image that "rescue" means
+  std::string disk;          // that images are written to, see CheckDiskName(); "": as they say
 };
 BootDefault BootDefaultOf(const Inventory& inventory, const Node& node);
 

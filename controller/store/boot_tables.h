@@ -41,6 +41,16 @@ struct BootStepRecord {
   absl::Time time;
 };
 
+// What is on a node's disk, as far as it was seen.
+struct BootDiskRecord {
+  std::string node;
+  std::string boot_id;  // of the boot that wrote it
+  std::string what;     // "debian-worker-disk@1a2b3c4d5e6f"
+  std::string image;    // its digest
+  absl::Time written_at;
+  int outcome = 0;  // v1::BootPhase, HEALTHY or FALLEN_BACK; 0: not known yet
+};
+
 class BootTable {
  public:
   virtual ~BootTable() = default;
@@ -49,6 +59,10 @@ class BootTable {
   // Removes the node's order if it is still this one.
   virtual absl::Status RemoveOrder(absl::string_view node, absl::string_view order_id) = 0;
   virtual absl::StatusOr<std::vector<BootOrderRecord>> ListOrders() = 0;
+
+  // Inserts or replaces by node.
+  virtual absl::Status PutDisk(const BootDiskRecord& disk) = 0;
+  virtual absl::StatusOr<std::vector<BootDiskRecord>> ListDisks() = 0;
 
   // Adds a boot, and removes all but the newest `keep` of its node with their steps.
   virtual absl::Status Append(const BootRecord& boot, uint32_t keep) = 0;

@@ -65,6 +65,8 @@ constexpr std::pair<int, absl::string_view> kBootKinds[] = {
     {v1::BOOT_PHASE_INITRD, "boot.initrd"},     {v1::BOOT_PHASE_ROOT, "boot.root"},
     {v1::BOOT_PHASE_VERIFIED, "boot.verified"}, {v1::BOOT_PHASE_SWITCHED, "boot.switched"},
     {v1::BOOT_PHASE_REFUSED, "boot.refused"},   {v1::BOOT_PHASE_NO_IMAGE, "boot.no_image"},
+    {v1::BOOT_PHASE_WRITTEN, "boot.written"},   {v1::BOOT_PHASE_NOT_WRITTEN, "boot.not_written"},
+    {v1::BOOT_PHASE_HEALTHY, "boot.healthy"},   {v1::BOOT_PHASE_FALLEN_BACK, "boot.fallen_back"},
 };
 
 // Makes the events that a query wants, and counts what that costs.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/digest.h"
 #include "common/base/id.h"
+#include "common/base/text/plain_text.h"
 #include "controller/boot/boot_request.h"
 #include "controller/boot/boot_script.h"
 
@@ -42,9 +43,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::abort();
   }
   if (!read->boot_id.empty() && !muster::IsUuid(read->boot_id)) std::abort();
-  if (read->kind == BootRequest::Kind::kReport && !read->found.empty() &&
-      !muster::IsSha256(read->found))
-    std::abort();
+  if (read->kind == BootRequest::Kind::kReport && !read->found.empty()) {
+    // A digest, or the reason of a machine that has not written its disk.
+    const bool is_reason = read->phase == muster::v1::BOOT_PHASE_NOT_WRITTEN;
+    if (is_reason ? !muster::IsPlain(read->found, muster::Lines::kOne)
+                  : !muster::IsSha256(read->found))
+      std::abort();
+  }
   if (read->kind != BootRequest::Kind::kScript) return 0;
   if (ReadMac(read->mac) != read->mac) std::abort();
   ImageScript script;

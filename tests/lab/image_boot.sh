@@ -8,71 +8,10 @@ set -euo pipefail
 source "$(dirname "$0")/testing.sh"
 # shellcheck source=tests/lab/image_user.sh
 source "$(dirname "$0")/image_user.sh"
+# shellcheck source=tests/lab/image_machine.sh
+source "$(dirname "$0")/image_machine.sh"
 
-readonly mac=52:54:00:99:00:01 limit=600
-readonly netns=muster-$LAB_TEST_NAME
-emulator=
-site=$(mktemp -d)  # root's own; the user's is not root's to trust
-power_off() {
-  [[ -z $emulator ]] || { kill "$emulator" && wait "$emulator"; } 2>/dev/null || true
-  emulator=
-}
-clean() {
-  power_off
-  rm -rf "$site"
-  remove_image_user
-}
-says_on_console() { says -a "$1" cat "$work/console"; }  # TEXT
-# A UEFI machine on the nodes' switch, with nothing but a network card whose own boot program is left out.
-power_on() {
-  : >"$work/console"
-  cp /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
-  ip netns exec "$netns" qemu-system-x86_64 -machine q35 -cpu max -smp 2 -m 2048 -display none -monitor none \
-    -no-reboot -drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
-    -drive "if=pflash,format=raw,file=$work/vars.fd" -device virtio-rng-pci \
-    -netdev tap,id=n0,ifname=boot0,script=no,downscript=no \
-    -device "virtio-net-pci,netdev=n0,mac=$mac,romfile=" -serial "file:$work/console" &
-  emulator=$!
-}
-# The steps of the machine's last boot, one word each.
-steps() {
-  muster -o json boot show d001 | read_json '
-print(*[step["phase"].removeprefix("BOOT_PHASE_").lower() for step in value["nodes"][0].get("last", {}).get("steps", [])])'
-}
-has_step() { [[ " $(steps) " == *" $1 "* ]]; }  # STEP
-next() { muster -o json boot show d001 | read_json 'print(value["nodes"][0]["next"])'; }
-
-start_cluster 1
-make_image_user
-address=$(awk '$2 == "login1" {print $1}' "$(lab_folder)/hosts")
-network=${address%.*}
-mkdir "$work/inventory"
-cp "$(lab_folder)"/inventory/* "$work/inventory/"
-cat >"$work/inventory/boot.yaml" <<YAML
-nodes:
-  d001: {role: compute, address: $network.240, mac: "$mac"}
-vars:
-  boot_server_host: login1
-  boot_server_interface: host0
-  boot_server_dhcp_range: $network.200,$network.250,255.255.255.0
-YAML
-muster inventory apply "$work/inventory" >/dev/null
-lab exec login1 sed -i "s/^boot_listen: .*/boot_listen: $address:7483/" /etc/muster/controller.yaml
-lab exec login1 systemctl restart musterd
-wait_for 30 "musterd with its boot server" muster status
-
-step "the role boot_server"
-cp -r playbooks "$site/"
-cat >"$site/playbooks/boot.yaml" <<YAML
-- play: boot server
-  hosts: login1
-  roles:
-    - base
-    - {role: boot_server, needs: [base]}
-YAML
-join login1
-apply "$site/playbooks/boot.yaml"
-expect_applied 0 "the boot server"
+start_boot_server
 apply "$site/playbooks/boot.yaml" --detailed-exitcode
 expect_applied 0 "the boot server, again"
 expect_equal active "$(lab exec login1 systemctl is-active muster-boot)" "its unit"
@@ -81,11 +20,9 @@ step "the build"
 build debian-worker
 expect_equal 0 "$RC" "exit code"
 muster boot set d001 debian-worker --once
-ip -n "$netns" tuntap add dev boot0 mode tap
-ip -n "$netns" link set boot0 master br0 up
 
 step "a machine without a disk boots the image"
-power_on
+power_on -no-reboot
 wait_for $limit "the script" has_step script
 wait_for $limit "kernel and initramfs" has_step initrd
 wait_for $limit "the root" has_step switched
@@ -101,7 +38,7 @@ muster boot show
 power_off
 
 step "without an order it goes on to its disk"
-power_on
+power_on -no-reboot
 wait_for $limit "the script of a disk" says_on_console "d001 boots from its disk"
 power_off
 
@@ -112,7 +49,7 @@ print(*[a["sha256"] for a in value["manifest"]["artifacts"] if a["name"] == "roo
 lab exec login1 sh -c 'file=/var/lib/muster-controller/images/artifacts/$1 && size=$(stat -c %s "$file") &&
   printf "\377\000" | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc status=none' flip "${root:0:2}/${root:2}"
 muster boot set d001 debian-worker
-power_on
+power_on -no-reboot
 wait_for $limit "the refusal" has_step refused
 expect_contains "$(muster boot show d001)" "but is to have $root" "both digests"
 says_on_console "but is to have $root" || fail "the console does not say it"

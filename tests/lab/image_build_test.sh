@@ -41,7 +41,7 @@ expect_equal 1 "$RC" "exit code"
 expect_contains "$SAID" "images/worker/image.yaml:" "the place of a role that does not exist"
 sed -i 's/^  - mung$/  - munge/' "$work/site/images/worker/image.yaml"
 build work
-expect_contains "$SAID" "the site has debian-rescue, debian-worker, worker" "what there is instead"
+expect_contains "$SAID" "the site has debian-rescue, debian-worker, debian-worker-disk, worker" "what there is instead"
 
 step "the build"
 build worker

@@ -69,4 +69,5 @@ _nightly_boot() {
   verb_build release
   cmake --build --preset release --target lab_programs
   tests/lab/image_boot.sh
+  tests/lab/image_disk.sh
 }

@@ -63,6 +63,30 @@ absl::StatusOr<std::vector<BootOrderRecord>> SociBootTable::ListOrders() {
                });
 }
 
+absl::Status SociBootTable::PutDisk(const BootDiskRecord& disk) {
+  return Guard(context_.path, "boots.PutDisk", [&]() -> absl::Status {
+    context_.session
+        << "INSERT OR REPLACE INTO boot_disks (node, boot_id, what, image, written_at, "
+           "outcome) VALUES (:node, :id, :what, :image, :at, :outcome)",
+        use(disk.node), use(disk.boot_id), use(disk.what), use(disk.image), use(disk.written_at),
+        use(disk.outcome);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<BootDiskRecord>> SociBootTable::ListDisks() {
+  return Guard(
+      context_.path, "boots.ListDisks", [&]() -> absl::StatusOr<std::vector<BootDiskRecord>> {
+        BootDiskRecord row;
+        soci::statement statement =
+            (context_.session.prepare << "SELECT node, boot_id, what, image, written_at, outcome "
+                                         "FROM boot_disks ORDER BY node",
+             into(row.node), into(row.boot_id), into(row.what), into(row.image),
+             into(row.written_at), into(row.outcome));
+        return ReadAll(statement, row);
+      });
+}
+
 absl::Status SociBootTable::Append(const BootRecord& boot, uint32_t keep) {
   return Guard(context_.path, "boots.Append", [&]() -> absl::Status {
     const int64_t kept = keep;

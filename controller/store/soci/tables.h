@@ -373,6 +373,8 @@ class SociBootTable final : public BootTable {
   absl::Status PutOrder(const BootOrderRecord& order) override;
   absl::Status RemoveOrder(absl::string_view node, absl::string_view order_id) override;
   absl::StatusOr<std::vector<BootOrderRecord>> ListOrders() override;
+  absl::Status PutDisk(const BootDiskRecord& disk) override;
+  absl::StatusOr<std::vector<BootDiskRecord>> ListDisks() override;
   absl::Status Append(const BootRecord& boot, uint32_t keep) override;
   absl::Status AppendStep(const BootStepRecord& step) override;
   absl::StatusOr<std::vector<BootRecord>> ListNewest() override;

@@ -15,6 +15,7 @@ namespace muster::cli {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
@@ -140,8 +141,44 @@ TEST(ProgramOf, IsWhatRunsAtTheEnd) {
   EXPECT_EQ(ProgramOf(InRoot(place, Network::kYes, {"/usr/bin/muster-agent", "image"})),
             "/usr/bin/muster-agent");
   EXPECT_EQ(ProgramOf(UnpackBase("/base.tar", place)), "tar");
-  EXPECT_EQ(ProgramOf(PackRoot(place, absl::UnixEpoch(), "/r")), "mksquashfs");
+  EXPECT_EQ(ProgramOf(PackRoot(place, absl::UnixEpoch(), "ram", "/r")), "mksquashfs");
   EXPECT_EQ(ProgramOf({"git", "describe"}), "git");
+}
+
+TEST(PackRoot, TheRootOfADiskHasItsKernel) {
+  const BuildPlace place{.root = "/b/root", .exchange = "/b/exchange"};
+  const auto excluded = [&](const char* kind) {
+    const std::vector<std::string> argv = PackRoot(place, absl::UnixEpoch(), kind, "/r");
+    return std::vector<std::string>(std::find(argv.begin(), argv.end(), "-e") + 1, argv.end());
+  };
+  EXPECT_EQ(excluded("ram"), (std::vector<std::string>{"dev/*", "boot/*"}));
+  EXPECT_EQ(excluded("disk"), (std::vector<std::string>{"dev/*"}));
+}
+
+TEST(MakeBase, AnImageForDisksHasWhatWritesAndBootsThem) {
+  image::Definition definition;
+  definition.distribution = "debian12";
+  definition.kernel = "linux-image-amd64";
+  const auto included = [&] {
+    const BaseRecipe recipe{.definition = definition,
+                            .source = {},
+                            .files = {},
+                            .files_sha256 = {},
+                            .agent_package = "/agent.deb",
+                            .agent_sha256 = "",
+                            .packages_at = absl::UnixEpoch(),
+                            .proxy = ""};
+    for (const std::string& word : MakeBase(recipe, "", "/base.tar")) {
+      if (word.rfind("--include=", 0) == 0) return word + ",";
+    }
+    return std::string();
+  };
+  EXPECT_THAT(included(), Not(HasSubstr(",systemd-boot-efi,")));
+  definition.kind = "disk";
+  EXPECT_THAT(included(), HasSubstr(",fdisk,dosfstools,e2fsprogs,systemd-boot-efi,"));
+  EXPECT_THAT(included(), Not(HasSubstr(",xfsprogs,")));
+  definition.disk.partitions.push_back({"scratch", "xfs", 0});
+  EXPECT_THAT(included(), HasSubstr(",xfsprogs,"));
 }
 
 TEST(SourcesText, WritesKeysAndKeyrings) {

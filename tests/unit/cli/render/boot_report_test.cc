@@ -43,6 +43,7 @@ TEST(BootReportTest, WhatNodesBootAndHowFarTheyCame) {
   v1::ListBootsResponse response;
   response.set_is_serving(true);
   v1::NodeBoot done = NodeOf("c001", "worker", v1::BOOT_SOURCE_INVENTORY);
+  done.set_disk("stateful@1a2b3c4d5e6f");
   *done.mutable_last() = BootOf("worker@1a2b3c4d5e6f", absl::Hours(2),
                                 {{v1::BOOT_PHASE_SCRIPT, 0},
                                  {v1::BOOT_PHASE_KERNEL, 1},
@@ -68,6 +69,25 @@ TEST(BootReportTest, WhatNodesBootAndHowFarTheyCame) {
   response.clear_nodes();
   *response.add_nodes() = NodeOf("c004", "disk", v1::BOOT_SOURCE_UNSPECIFIED);
   EXPECT_THAT(RenderBoots(response, kNow), Said());
+}
+
+TEST(BootReportTest, ADiskThatIsWrittenIsNotDoneBeforeItsRootHasComeUp) {
+  std::vector<std::pair<v1::BootPhase, int>> steps = {{v1::BOOT_PHASE_SCRIPT, 0},
+                                                      {v1::BOOT_PHASE_SWITCHED, 1}};
+  const auto state = [&] {
+    v1::Boot boot = BootOf("worker", absl::Hours(1), steps);
+    boot.set_writes_disk(true);
+    return StateOfBoot(boot, kNow);
+  };
+  EXPECT_EQ(state(), "stopped after switched");
+  steps.emplace_back(v1::BOOT_PHASE_WRITTEN, 2);
+  EXPECT_EQ(state(), "written");
+  steps.emplace_back(v1::BOOT_PHASE_HEALTHY, 3);
+  EXPECT_EQ(state(), "done");
+  steps.back().first = v1::BOOT_PHASE_FALLEN_BACK;
+  EXPECT_EQ(state(), "fallen back");
+  steps.back().first = v1::BOOT_PHASE_NOT_WRITTEN;
+  EXPECT_EQ(state(), "not written");
 }
 
 TEST(BootReportTest, ABootThatDoesNotGoOnHasStopped) {

@@ -126,6 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ArtifactEmpty", [](auto& m) { m.mutable_artifacts(1)->set_size_bytes(0); }},
         Case{"ArtifactLarge",
              [](auto& m) { m.mutable_artifacts(1)->set_size_bytes(kMaxArtifactBytes + 1); }},
+        Case{"RamWithDisk", [](auto& m) { m.mutable_disk()->set_device("blank"); }},
+        Case{"DiskWithout", [](auto& m) { m.set_kind("disk"); }},
         Case{"NoRoot", [](auto& m) { m.mutable_artifacts(2)->set_name("root.ext4"); }},
         Case{"BuildBy", [](auto& m) { m.mutable_build()->set_by("a\x1b[31m"); }},
         Case{"BuildBundle", [](auto& m) { m.mutable_build()->set_bundle_sha256("x"); }},

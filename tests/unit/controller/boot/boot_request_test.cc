@@ -88,6 +88,17 @@ TEST(BootRequestTest, ReportsOfKnownPhasesAlone) {
   const auto refused = ReadBootRequest(Request(path, {{"phase", "refused"}, {"sha256", kDigest}}));
   ASSERT_OK(refused);
   EXPECT_EQ(refused->found, kDigest);
+  const auto not_written =
+      ReadBootRequest(Request(path, {{"phase", "not_written"}, {"why", "no\n\x1b[31mdisk"}}));
+  ASSERT_OK(not_written);
+  EXPECT_EQ(not_written->phase, v1::BOOT_PHASE_NOT_WRITTEN);
+  EXPECT_EQ(not_written->found, "no disk");
+  const auto long_winded = ReadBootRequest(
+      Request(path, {{"phase", "not_written"}, {"why", std::string(100'000, 'x')}}));
+  ASSERT_OK(long_winded);
+  EXPECT_LE(long_winded->found.size(), 300u);
+  for (const char* phase : {"written", "healthy", "fallen_back"})
+    EXPECT_OK(ReadBootRequest(Request(path, {{"phase", phase}}))) << phase;
   // What is seen here cannot be reported.
   for (const char* phase : {"", "root", "script", "VERIFIED", "no image"})
     EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", phase}})),

@@ -28,6 +28,15 @@ ImageScript WorkerScript() {
 
 TEST(BootScriptTest, AnImage) { EXPECT_THAT(RenderImageScript(WorkerScript()), Said()); }
 
+TEST(BootScriptTest, AnImageForADisk) {
+  ImageScript script = WorkerScript();
+  script.install = "worker@aaaaaaaaaaaa";
+  EXPECT_THAT(RenderImageScript(script), HasSubstr(" muster.install=worker@aaaaaaaaaaaa "));
+  EXPECT_THAT(RenderImageScript(script), Not(HasSubstr("muster.disk=")));
+  script.disk = "serial:S1";
+  EXPECT_THAT(RenderImageScript(script), HasSubstr(" muster.disk=serial:S1 "));
+}
+
 // The firmware goes on to its next device after an error; success ends in its menu.
 TEST(BootScriptTest, TheDiskIsLeftToTheFirmware) {
   EXPECT_THAT(LocalDiskScript("c001 boots from its disk"), EndsWith("\nexit 1\n"));

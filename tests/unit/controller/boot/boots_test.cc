@@ -62,10 +62,16 @@ class BootsTest : public ::testing::Test {
     Open();
   }
 
-  v1::Image Keep(const std::string& name, const std::string& root) {
+  v1::Image Keep(const std::string& name, const std::string& root,
+                 const std::string& kind = "ram") {
     v1::ImageManifest manifest;
     manifest.set_name(name);
-    manifest.set_kind("ram");
+    manifest.set_kind(kind);
+    if (kind == "disk") {
+      manifest.mutable_disk()->set_device("blank");
+      manifest.mutable_disk()->set_esp_mib(512);
+      manifest.mutable_disk()->set_root_mib(1024);
+    }
     manifest.set_distribution("debian12");
     manifest.set_architecture("amd64");
     for (const auto& [artifact, content] :
@@ -257,11 +263,84 @@ TEST_F(BootsTest, OrdersAreForNodesAndImagesThatAreThere) {
   EXPECT_EQ(Shown().next(), "disk");
   std::vector<std::string> audited;
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
-    for (const EventRecord& row : txn.events().List(10, 0).value())
+    const std::vector<EventRecord> rows = txn.events().List(10, 0).value();
+    for (const EventRecord& row : rows)
       audited.push_back(absl::StrCat(row.action, " ", row.subject, " ", row.detail));
     return absl::OkStatus();
   }));
   EXPECT_THAT(audited, ElementsAre("boot.clear c001 ", "boot.set c001 worker"));
+}
+
+TEST_F(BootsTest, AnImageForDisksIsWrittenOnce) {
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful, boot_disk: "serial:S1"}})");
+  const Answer answer = BootImage();
+  EXPECT_TRUE(answer.is_for_disk);
+  EXPECT_EQ(answer.disk, "serial:S1");
+  EXPECT_TRUE(Shown().last().writes_disk());
+  // A machine that loses its power before the disk holds it writes it again.
+  clock_.Advance(absl::Minutes(1));
+  Restart();
+  const Answer again = BootImage();
+  EXPECT_EQ(again.kind, Answer::Kind::kImage);
+  EXPECT_EQ(Shown().disk(), "");
+  Restart();
+  EXPECT_OK(boots_->OnReport(again.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(Shown().disk(), answer.what);
+  clock_.Advance(absl::Minutes(1));
+  Restart();
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  // What becomes of it is said by a boot that is not the last one, once.
+  EXPECT_OK(boots_->OnReport(again.boot_id, v1::BOOT_PHASE_HEALTHY, ""));
+  EXPECT_OK(boots_->OnReport(again.boot_id, v1::BOOT_PHASE_FALLEN_BACK, ""));
+  boots_->Stop();
+  std::vector<int> phases;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    const std::vector<BootStepRecord> steps = txn.boots().ListStepsAfter(0, 100).value();
+    for (const BootStepRecord& step : steps) {
+      if (step.boot_id == again.boot_id) phases.push_back(step.phase);
+    }
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(phases,
+              ElementsAre(v1::BOOT_PHASE_SCRIPT, v1::BOOT_PHASE_KERNEL, v1::BOOT_PHASE_INITRD,
+                          v1::BOOT_PHASE_ROOT, v1::BOOT_PHASE_WRITTEN, v1::BOOT_PHASE_HEALTHY));
+  Open();
+  // A newer build is written, too, and so is the same one by an order.
+  clock_.Advance(absl::Minutes(1));
+  Keep("stateful", "another root", "disk");
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kImage);
+}
+
+TEST_F(BootsTest, AnOrderForAnImageForDisksIsUsedUpWhenTheDiskHoldsIt) {
+  Keep("stateful", "the root", "disk");
+  ASSERT_OK(Order("stateful", false));
+  const Answer answer = BootImage();
+  EXPECT_EQ(Shown().next(), "stateful");
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_NOT_WRITTEN, "no disk"));
+  EXPECT_EQ(Shown().last().steps().rbegin()->detail(), "no disk");
+  Restart();
+  EXPECT_EQ(Shown().next(), "stateful");
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(Shown().next(), "disk");
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_FALLEN_BACK, ""));
+  EXPECT_EQ(Phases().back(), v1::BOOT_PHASE_FALLEN_BACK);
+  // The image is not written to the same disk over and over by a report that comes twice.
+  ASSERT_OK(Order("stateful", false));
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(Shown().next(), "stateful");
+}
+
+TEST_F(BootsTest, ABootInMemorySaysNothingOfDisks) {
+  Keep("worker", "the root");
+  ASSERT_OK(Order("worker", false));
+  const std::string boot_id = BootImage().boot_id;
+  for (const v1::BootPhase phase : {v1::BOOT_PHASE_WRITTEN, v1::BOOT_PHASE_NOT_WRITTEN,
+                                    v1::BOOT_PHASE_HEALTHY, v1::BOOT_PHASE_FALLEN_BACK})
+    EXPECT_THAT(boots_->OnReport(boot_id, phase, ""),
+                StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_EQ(Shown().disk(), "");
 }
 
 TEST_F(BootsTest, ANodeKeepsItsLastBootsAlone) {

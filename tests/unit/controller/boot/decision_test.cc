@@ -26,7 +26,7 @@ TEST(BootDecisionTest, TheDiskWhereNobodySaysAnything) {
   EXPECT_EQ(decision.image, "");
   EXPECT_EQ(decision.choice.ToString(), "disk");
   EXPECT_EQ(decision.source, Decision::Source::kNothing);
-  EXPECT_EQ(WhatUsesUp(decision), UsedUpBy::kNever);
+  EXPECT_EQ(WhatUsesUp(decision, false), UsedUpBy::kNever);
 }
 
 TEST(BootDecisionTest, TheInventoryByItsLevels) {
@@ -35,7 +35,7 @@ TEST(BootDecisionTest, TheInventoryByItsLevels) {
   EXPECT_EQ(of_group.image, "worker");
   EXPECT_EQ(of_group.source, Decision::Source::kInventory);
   EXPECT_FALSE(of_group.once);
-  EXPECT_EQ(WhatUsesUp(of_group), UsedUpBy::kNever);
+  EXPECT_EQ(WhatUsesUp(of_group, false), UsedUpBy::kNever);
   EXPECT_EQ(Decided(Parsed("  c1: {role: compute, vars: {boot: disk}}\n", groups)).image, "");
   EXPECT_EQ(Decided(Parsed("  c1: {role: compute, vars: {boot: worker@1a2b3c4d}}\n", groups)).image,
             "worker@1a2b3c4d");
@@ -57,12 +57,22 @@ TEST(BootDecisionTest, AnOrderCountsBeforeTheInventory) {
   EXPECT_EQ(disk.image, "");
   EXPECT_EQ(disk.source, Decision::Source::kOrder);
   EXPECT_EQ(disk.order_id, "o-1");
-  EXPECT_EQ(WhatUsesUp(disk), UsedUpBy::kScript);
+  EXPECT_EQ(WhatUsesUp(disk, false), UsedUpBy::kScript);
   const BootOrderRecord rescue_once = Order("rescue", true);
-  EXPECT_EQ(WhatUsesUp(Decided(inventory, &rescue_once)), UsedUpBy::kRoot);
+  EXPECT_EQ(WhatUsesUp(Decided(inventory, &rescue_once), false), UsedUpBy::kRoot);
   const BootOrderRecord always = Order("other", false);
   EXPECT_EQ(Decided(inventory, &always).image, "other");
-  EXPECT_EQ(WhatUsesUp(Decided(inventory, &always)), UsedUpBy::kNever);
+  EXPECT_EQ(WhatUsesUp(Decided(inventory, &always), false), UsedUpBy::kNever);
+}
+
+// Otherwise a machine whose firmware boots from the network would be installed again and again.
+TEST(BootDecisionTest, AnOrderThatWritesADiskIsUsedUpWhenItIsWritten) {
+  const Inventory inventory = Parsed("  c1: {role: compute, vars: {boot: worker}}\n");
+  for (const bool once : {false, true}) {
+    const BootOrderRecord order = Order("other", once);
+    EXPECT_EQ(WhatUsesUp(Decided(inventory, &order), true), UsedUpBy::kWritten);
+  }
+  EXPECT_EQ(WhatUsesUp(Decided(inventory), true), UsedUpBy::kNever);
 }
 
 TEST(BootDecisionTest, AnOrderThatCannotBeReadIsNone) {

@@ -1,0 +1,115 @@
+#!/bin/bash
+# A machine with an empty disk is only switched on: it boots an image for disks from the network, writes it to the
+# disk and boots from there, also when its power fails in the middle of that. It joins and stays the same node. An
+# update whose kernel panics is left for the image before it, by itself. `./dev nightly boot` runs it: without
+# hardware support a boot takes a minute or two.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/image_user.sh
+source "$(dirname "$0")/image_user.sh"
+# shellcheck source=tests/lab/image_machine.sh
+source "$(dirname "$0")/image_machine.sh"
+
+power_on_with_disk() {
+  power_on -drive "if=none,id=d0,format=raw,file=$work/disk" \
+    -device virtio-blk-pci,drive=d0,serial=LAB0001,bootindex=2
+}
+on_node() {  # COMMAND…: as root of d001, whose host key may never change
+  ip netns exec "$netns" ssh -F "$(lab_folder)/ssh/config" -o UserKnownHostsFile="$work/known_hosts" \
+    -o StrictHostKeyChecking=accept-new "root@$network.240" "$@"
+}
+answers() { on_node true </dev/null; }
+is_connected() {  # BOOT THAT IT IS NOT
+  local boot
+  muster -o json node list d001 | read_json 'assert value["nodes"][0]["connected"]' && boot=$(boot_id) &&
+    [[ -n $boot && $boot != "$1" ]]
+}
+boot_id() { on_node cat /proc/sys/kernel/random/boot_id </dev/null; }
+slot() { on_node sed 's/.*muster.slot=\(.\).*/\1/' /proc/cmdline </dev/null; }
+on_disk() { muster -o json boot show d001 | read_json 'print(value["nodes"][0].get("disk", ""))'; }
+build_name() {  # IMAGE: as messages name its newest build
+  muster -o json image show "$1" | read_json 'print(value["manifest"]["name"] + "@" + value["digest"][:12])'
+}
+
+start_boot_server
+truncate -s 8G "$work/disk"
+# The cloud kernel and no containers: half the time of everything that follows.
+image=$work/site/images/stateful
+mkdir -p "$image/files/root/.ssh"
+cp "$(lab_folder)/ssh/id_ed25519.pub" "$image/files/root/.ssh/authorized_keys"
+chmod 700 "$image/files/root/.ssh"
+sed 's/^kernel: .*/kernel: linux-image-cloud-amd64/; s/^  - disk-boot$/&\n  - stateful\/files/; s/^  - container_runtime$//
+  s/root_mib: .*/root_mib: 1024/; s/state_mib: .*/state_mib: 1024/' \
+  images/debian-worker-disk/image.yaml >"$image/image.yaml"
+chown -R "$user:" "$work/site"
+
+step "the build"
+build stateful
+expect_equal 0 "$RC" "exit code"
+expect_equal disk "$(muster -o json image show stateful | read_json 'print(value["manifest"]["kind"])')" "its kind"
+first=$(build_name stateful)
+sed -i 's/^vars:/&\n  boot: stateful/' "$work/inventory/boot.yaml"
+muster inventory apply "$work/inventory" >/dev/null
+
+step "the power fails while the disk is written"
+power_on_with_disk
+wait_for $limit "the writing" says_on_console "muster: writing $first"
+power_off
+expect_equal "" "$(on_disk)" "what the disk holds"
+
+step "the machine is switched on, and nothing else"
+power_on_with_disk
+wait_for $limit "the disk" has_step written
+expect_equal "$first" "$(on_disk)" "what the disk holds"
+wait_for $limit "a boot from the disk" says_on_console "muster: root a is as its digest says"
+wait_for $limit "a way in" answers
+expect_equal a "$(slot)" "the root"
+
+step "it joins"
+read -r token pin < <(muster -o json token create --nodes d001 | read_json '
+print(value["tokens"][0]["token"], value["ca_pin"])')
+on_node muster-agent join --controller login1:7443 --enrollment login1:7444 --node d001 --ca-pin "$pin" \
+  --token-file - <<<"$token"
+wait_for 120 "its agent" is_connected ""
+has_event() { says -F "$1" muster event list d001 --kind boot; }  # KIND
+wait_for 60 "the root to stay" has_event boot.healthy
+uuid=$(on_node cat /var/lib/muster/node.uuid </dev/null)
+before=$(boot_id)
+
+step "after a reboot it is the same node"
+on_node systemctl reboot </dev/null || true
+wait_for $limit "the agent after the reboot" is_connected "$before"
+expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
+
+step "an update that panics"
+mkdir -p "$image/broken/etc/systemd/system/multi-user.target.wants"
+cat >"$image/broken/etc/systemd/system/broken.service" <<'UNIT'
+[Unit]
+ConditionKernelCommandLine=muster.slot
+Before=muster-agent.service muster-disk.service
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'echo c >/proc/sysrq-trigger'
+UNIT
+ln -s ../broken.service "$image/broken/etc/systemd/system/multi-user.target.wants/broken.service"
+sed -i 's/^  - stateful\/files$/&\n  - stateful\/broken/' "$image/image.yaml"
+chown -R "$user:" "$work/site"
+build stateful
+expect_equal 0 "$RC" "exit code"
+second=$(build_name stateful)
+before=$(boot_id)
+on_node systemctl reboot </dev/null || true
+wait_for $limit "the update on the disk" has_step written
+expect_equal "$second" "$(on_disk)" "what the disk holds"
+wait_for $limit "a try of it" says_on_console "muster: root b is as its digest says"
+
+step "it falls back by itself"
+wait_for $((3 * limit)) "the image before it" is_connected "$before"
+expect_equal a "$(slot)" "the root"
+expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
+wait_for 60 "the fallback to be told" has_event boot.fallen_back
+expect_equal disk "$(muster -o json boot show d001 | read_json 'print(value["nodes"][0]["last"]["what"])')" \
+  "what it boots, the failed one not being written again"
+muster boot show d001

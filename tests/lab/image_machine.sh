@@ -1,0 +1,75 @@
+# For tests that boot an emulated machine, d001, from the lab's boot server. Sourced after image_user.sh: a UEFI
+# machine on the nodes' switch with nothing but a network card whose own boot program is left out, and what a test
+# asks of it. Without hardware support a boot takes minutes.
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # work is image_user.sh's
+
+# shellcheck disable=SC2034  # tests read limit
+readonly mac=52:54:00:99:00:01 limit=600
+readonly netns=muster-$LAB_TEST_NAME
+emulator=
+site=$(mktemp -d)  # root's own; the user's is not root's to trust
+power_off() {
+  [[ -z $emulator ]] || { kill "$emulator" && wait "$emulator"; } 2>/dev/null || true
+  emulator=
+}
+clean() {
+  power_off
+  rm -rf "$site"
+  remove_image_user
+}
+says_on_console() { says -a "$1" cat "$work/console"; }  # TEXT
+power_on() {  # ARGS OF qemu…
+  : >"$work/console"
+  cp -n /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
+  ip netns exec "$netns" qemu-system-x86_64 -machine q35 -cpu max -smp 2 -m 2048 -display none -monitor none \
+    -drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
+    -drive "if=pflash,format=raw,file=$work/vars.fd" -device virtio-rng-pci \
+    -netdev tap,id=n0,ifname=boot0,script=no,downscript=no \
+    -device "virtio-net-pci,netdev=n0,mac=$mac,romfile=,bootindex=1" -serial "file:$work/console" "$@" &
+  emulator=$!
+}
+# The steps of the machine's last boot, one word each.
+steps() {
+  muster -o json boot show d001 | read_json '
+print(*[step["phase"].removeprefix("BOOT_PHASE_").lower() for step in value["nodes"][0].get("last", {}).get("steps", [])])'
+}
+has_step() { [[ " $(steps) " == *" $1 "* ]]; }  # STEP
+next() { muster -o json boot show d001 | read_json 'print(value["nodes"][0]["next"])'; }
+
+# A cluster with a boot server on login1, and the user who builds images.
+start_boot_server() {
+  start_cluster 1
+  make_image_user
+  address=$(awk '$2 == "login1" {print $1}' "$(lab_folder)/hosts")
+  network=${address%.*}
+  mkdir "$work/inventory"
+  cp "$(lab_folder)"/inventory/* "$work/inventory/"
+  cat >"$work/inventory/boot.yaml" <<YAML
+nodes:
+  d001: {role: compute, address: $network.240, mac: "$mac"}
+vars:
+  boot_server_host: login1
+  boot_server_interface: host0
+  boot_server_dhcp_range: $network.200,$network.250,255.255.255.0
+YAML
+  muster inventory apply "$work/inventory" >/dev/null
+  lab exec login1 sed -i "s/^boot_listen: .*/boot_listen: $address:7483/" /etc/muster/controller.yaml
+  lab exec login1 systemctl restart musterd
+  wait_for 30 "musterd with its boot server" muster status
+
+  step "the role boot_server"
+  cp -r playbooks "$site/"
+  cat >"$site/playbooks/boot.yaml" <<YAML
+- play: boot server
+  hosts: login1
+  roles:
+    - base
+    - {role: boot_server, needs: [base]}
+YAML
+  join login1
+  apply "$site/playbooks/boot.yaml"
+  expect_applied 0 "the boot server"
+  ip -n "$netns" tuntap add dev boot0 mode tap
+  ip -n "$netns" link set boot0 master br0 up
+}

@@ -1,0 +1,37 @@
+#include "agent/disk/boot_report.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "common/sys/http/http_client.h"
+#include "tests/fakes/http_server.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
+
+namespace muster::agent::disk {
+namespace {
+
+using ::testing::SizeIs;
+
+TEST(BootReportTest, ValuesAreEscaped) {
+  EXPECT_EQ(ReportUrl("http://h/report/x", {}), "http://h/report/x");
+  EXPECT_EQ(ReportUrl("http://h/report/x", {{"phase", "not_written"}, {"why", "a b&c=d/é%\n"}}),
+            "http://h/report/x?phase=not_written&why=a%20b%26c%3Dd%2F%C3%A9%25%0A");
+}
+
+TEST(BootReportTest, TheServerIsTold) {
+  testing::HttpServer server;
+  server.Handle("/report/x",
+                [](const testing::HttpRequest&) { return testing::HttpReply{.body = "noted\n"}; });
+  const testing::TempDir dir;
+  sys::CurlHttpClient http;
+  const std::string scratch = dir.path() + "/answer";
+  EXPECT_OK(Report(server.Url("/report/x"), {{"phase", "written"}}, scratch, http));
+  EXPECT_OK(Report("", {{"phase", "written"}}, scratch, http));
+  EXPECT_THAT(server.requests(), SizeIs(1));
+  EXPECT_FALSE(Report(server.Url("/elsewhere"), {{"phase", "written"}}, scratch, http).ok());
+}
+
+}  // namespace
+}  // namespace muster::agent::disk
