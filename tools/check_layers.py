@@ -100,7 +100,7 @@ MAY_INCLUDE = {
     "controller/gate": ["controller/audit", "common/base", "controller/store", "controller/slurm",
                         "controller/validation/suite", "muster/v1"],
     "controller/reading": ["common/base", "controller/session", "muster/v1"],
-    "controller/health": ["controller/audit", "common/base", "common/value", "controller/store",
+    "controller/health": ["controller/audit", "common/base", "common/health", "common/value", "controller/store",
                           "controller/session", "controller/inventory", "controller/gate", "muster/v1"],
     "controller/rollout": ["controller/feed", "controller/audit", "common/base", "controller/store",
                            "controller/session", "controller/inventory", "controller/claim",

@@ -55,6 +55,14 @@ void ConditionBoard::Forget(absl::string_view condition) {
   ForgetEvents(condition);
 }
 
+void ConditionBoard::Clear(absl::string_view condition, absl::string_view object) {
+  const auto is_meant = [&](const auto& entry) {
+    return entry.first.first == condition && (object.empty() || entry.first.second == object);
+  };
+  std::erase_if(states_, is_meant);
+  std::erase_if(events_, is_meant);
+}
+
 bool ConditionBoard::AddEvent(Event event, absl::Time now) {
   if (event.until <= now) return false;
   event.object = PlainText(event.object, Lines::kOne, kMaxObjectBytes);

@@ -50,6 +50,10 @@ class ConditionBoard {
   // Nobody watches these any more: they are neither bad nor unknown.
   void Forget(absl::string_view condition);
 
+  // Somebody says that the condition's cause is gone; "": of every part. It begins again with the
+  // next event or finding.
+  void Clear(absl::string_view condition, absl::string_view object);
+
   // What an agent before this one found in the same boot: it is bad until a look finds it well.
   void Restore(const ConditionRow& row);
   std::vector<ConditionRow> BadFindings() const;

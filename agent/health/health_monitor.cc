@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/health/health_record.h"
+#include "agent/health/probes/gpu_readings.h"
 #include "common/base/clock.h"
+#include "common/health/hold.h"
 #include "common/health/kernel_message.h"
 #include "common/health/xid.h"
 #include "common/sys/file_system.h"
@@ -99,15 +101,18 @@ void HealthMonitor::Load() {
 
 void HealthMonitor::Save(absl::Time now) {
   v1::HealthRecord record;
+  bool must_save = false;
   {
     absl::MutexLock lock(&mutex_);
+    must_save = std::exchange(must_save_, false);
     record = MakeRecord(options_.boot_id, board_, log_done_);
   }
   v1::HealthRecord substance = record;
   substance.clear_log_sequence();  // reading on is no news
   std::string news = substance.SerializeAsString();
   const bool is_due = now < saved_at_ || now - saved_at_ >= kSaveInterval ||
-                      (news != saved_ && now - saved_at_ >= kSaveDistance) || worker_.is_stopping();
+                      (news != saved_ && now - saved_at_ >= kSaveDistance) || must_save ||
+                      worker_.is_stopping();
   if (!is_due) return;
   trends_.Save(record);
   Note(files_.WriteAtomically(options_.record_path, record.SerializeAsString(), {.mode = 0600}));
@@ -343,6 +348,23 @@ void HealthMonitor::Set(const v1::HealthSettings& message) {
     own_.SetDisabled(settings.disabled);
     settings_ = std::move(settings);
   }
+  worker_.Wake();
+}
+
+void HealthMonitor::Clear(const v1::ClearHealth& message) {
+  if (!muster::health::HoldOf(message.condition()).has_value()) {
+    options_.note(absl::StrCat("health: ", message.condition(), " cannot be cleared"));
+    return;
+  }
+  trends_.Forget([&message](absl::string_view name) {
+    return IsCounterOf(name, message.condition(), message.object());
+  });
+  {
+    absl::MutexLock lock(&mutex_);
+    board_.Clear(message.condition(), message.object());
+    must_save_ = true;
+  }
+  options_.note(absl::StrCat("health: ", message.condition(), " was cleared"));
   worker_.Wake();
 }
 

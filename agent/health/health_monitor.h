@@ -72,6 +72,8 @@ class HealthMonitor {
   // The controller has asked. Answered by one report, however often it asks before that.
   void ReportAgain();
   void Set(const v1::HealthSettings& message);
+  // The controller says that the cause of a condition is gone. Those that end by themselves stay.
+  void Clear(const v1::ClearHealth& message);
   // The messages to send now.
   std::vector<v1::AgentMessage> TakeDue();
   // Adds what is known of the last report.
@@ -115,6 +117,7 @@ class HealthMonitor {
   std::set<std::string> watched_ ABSL_GUARDED_BY(mutex_);  // somebody has looked
   // The last record of the log whose event is on the board.
   std::optional<uint64_t> log_done_ ABSL_GUARDED_BY(mutex_);
+  bool must_save_ ABSL_GUARDED_BY(mutex_) = false;  // soon: a person has decided
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   v1::HealthReport reported_ ABSL_GUARDED_BY(mutex_);
   absl::Time reported_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

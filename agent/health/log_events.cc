@@ -1,29 +1,16 @@
 #include "agent/health/log_events.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/health/hold.h"
 #include "common/health/kernel_message.h"
 
 namespace muster::agent::health {
 namespace {
 
 using muster::health::XidAction;
-
-struct Hold {
-  absl::string_view condition;
-  int64_t hours;  // 0: until the next boot
-};
-// Hardware that has lied once is believed again after a boot, which resets it. The rest ends by
-// itself when nothing more is logged.
-constexpr Hold kHolds[] = {
-    {"gpu_xid", 0},     {"machine_check", 0},   {"kernel_oops", 0},  {"kernel_lockup", 24},
-    {"pcie_error", 24}, {"nvlink_error", 24},   {"disk_errors", 24}, {"gpu_xid_watch", 24},
-    {"hung_task", 1},   {"cpu_temperature", 1}, {"oom_kill", 1},
-};
 
 constexpr absl::string_view kOfDriver[] = {"gpu_xid", "gpu_xid_watch", "nvlink_error"};
 
@@ -44,7 +31,7 @@ Event MakeEvent(absl::string_view condition, std::string object, absl::string_vi
           .object = std::move(object),
           .evidence = std::string(text),
           .since = at,
-          .until = at + HoldOf(condition)};
+          .until = at + muster::health::HoldOf(condition).value_or(absl::InfiniteDuration())};
 }
 
 std::string GpuOr(absl::string_view slot,
@@ -54,14 +41,6 @@ std::string GpuOr(absl::string_view slot,
 }
 
 }  // namespace
-
-absl::Duration HoldOf(absl::string_view condition) {
-  const auto* const found =
-      std::find_if(std::begin(kHolds), std::end(kHolds),
-                   [condition](const Hold& hold) { return hold.condition == condition; });
-  if (found == std::end(kHolds) || found->hours == 0) return absl::InfiniteDuration();
-  return absl::Hours(found->hours);
-}
 
 std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidActions& actions,
                                const std::function<std::string(absl::string_view)>& gpu_at) {

@@ -17,9 +17,6 @@ namespace muster::agent::health {
 // What a site says about Xids, where it differs from the table.
 using XidActions = std::map<int, muster::health::XidAction>;
 
-// How long a condition lasts after the last line that reported it; infinite: until the next boot.
-absl::Duration HoldOf(absl::string_view condition);
-
 // The event that a line reports, which was logged at `at`; nullopt: none. `gpu_at` gives the uuid
 // of the GPU whose PCI address begins so, "" if it is not known. Pure.
 std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidActions& actions,

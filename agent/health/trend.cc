@@ -93,6 +93,11 @@ Growth Trends::Add(const std::string& name, double value, absl::Time now) {
   return trends_[name].Add(value, now);
 }
 
+void Trends::Forget(absl::FunctionRef<bool(absl::string_view name)> is_meant) {
+  absl::MutexLock lock(&mutex_);
+  std::erase_if(trends_, [&](const auto& entry) { return is_meant(entry.first); });
+}
+
 void Trends::Load(const v1::HealthRecord& record, bool same_boot) {
   absl::MutexLock lock(&mutex_);
   trends_.clear();

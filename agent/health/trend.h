@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -59,6 +60,8 @@ class Trends {
   static constexpr size_t kMaxTrends = 1024;
 
   Growth Add(const std::string& name, double value, absl::Time now);
+  // Forgets the growth of those counters whose names `is_meant`.
+  void Forget(absl::FunctionRef<bool(absl::string_view name)> is_meant);
   // Replaces everything; `same_boot` as above.
   void Load(const v1::HealthRecord& record, bool same_boot);
   void Save(v1::HealthRecord& record) const;

@@ -334,6 +334,9 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
     case v1::ControllerMessage::kAskHealth:
       health_.ReportAgain();
       break;
+    case v1::ControllerMessage::kClearHealth:
+      health_.Clear(message.clear_health());
+      break;
     case v1::ControllerMessage::kWatchReadings:
       readings_.OnRequest(message.watch_readings());
       break;

@@ -184,6 +184,17 @@ std::string RenderConditionHistory(const v1::ListConditionHistoryResponse& respo
   return table.ToString();
 }
 
+std::string RenderCleared(absl::string_view condition, const v1::ClearConditionResponse& response) {
+  std::string text;
+  if (!response.cleared().empty())
+    absl::StrAppend(&text, "cleared: ", condition, " on ", response.cleared(), "\n");
+  if (!response.away().empty())
+    absl::StrAppend(&text, "not cleared: ", response.away(),
+                    " is not connected; repeat this when it is back\n");
+  if (text.empty()) absl::StrAppend(&text, "nothing to clear: no such node has ", condition, "\n");
+  return text;
+}
+
 std::string RenderSilences(const v1::ListSilencesResponse& response, absl::Time now) {
   Table table({"SILENCE", "NODES", "CONDITION", "ENDS", "BY", "REASON"});
   for (const v1::Silence& silence : response.silences()) {

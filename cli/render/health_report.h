@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "muster/v1/health.pb.h"
 
@@ -18,6 +19,9 @@ std::string RenderHealth(const v1::ListHealthResponse& response, absl::Time now)
 
 std::string RenderConditionHistory(const v1::ListConditionHistoryResponse& response,
                                    absl::Time now);
+
+// What became of `muster health clear`.
+std::string RenderCleared(absl::string_view condition, const v1::ClearConditionResponse& response);
 
 std::string RenderSilences(const v1::ListSilencesResponse& response, absl::Time now);
 // "silence s-7k3m9q2x: gpu_lost on c[001-003], until …"

@@ -34,6 +34,15 @@ absl::StatusOr<int> ShowHistory(Context& context, const v1::ListConditionHistory
   return kExitClean;
 }
 
+absl::StatusOr<int> Clear(Context& context, const v1::ClearConditionRequest& request) {
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  HealthStub stub(connection->channel());
+  v1::ClearConditionResponse response;
+  RETURN_IF_ERROR(Call(*connection, stub, &HealthStub::ClearCondition, request, &response));
+  Show(context, response, [&] { return RenderCleared(request.condition(), response); });
+  return response.away().empty() ? kExitClean : kExitFailed;
+}
+
 }  // namespace
 
 void AddHealth(CLI::App& app, Context& context) {
@@ -67,6 +76,25 @@ void AddHealth(CLI::App& app, Context& context) {
     events.set_limit(*limit);
     return ShowHistory(context, events);
   });
+
+  CLI::App* clear = health->add_subcommand(
+      "clear", "End a condition whose cause is gone, as after a reset of a GPU by hand");
+  auto cleared = std::make_shared<v1::ClearConditionRequest>();
+  clear->add_option("nodes", *cleared->mutable_nodes(), "Host list, groups, globs")
+      ->required()
+      ->type_name("NODES");
+  clear->add_option("condition", *cleared->mutable_condition(), "Its name")
+      ->required()
+      ->type_name("CONDITION");
+  clear
+      ->add_option("--object", *cleared->mutable_object(),
+                   "Only of this part, as `muster health` shows it")
+      ->type_name("PART");
+  clear->add_option("--reason", *cleared->mutable_reason(), "What was done; the audit log keeps it")
+      ->required()
+      ->type_name("TEXT");
+  clear->footer("Exit codes: 0 cleared, 3 a node that has it is away, 1 the call failed.");
+  SetAction(clear, context, [&context, cleared] { return Clear(context, *cleared); });
 }
 
 }  // namespace muster::cli

@@ -322,6 +322,36 @@ void HealthMonitor::AskForReports() {
   }
 }
 
+HealthMonitor::Bad HealthMonitor::FindBad(const absl::flat_hash_set<std::string>& names,
+                                          absl::string_view condition, absl::string_view object) {
+  Bad bad;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [uuid, node] : fleet_.nodes()) {
+    if (!names.contains(node.name)) continue;
+    const std::vector<v1::Condition>& all = node.health.conditions();
+    const bool is_bad = std::any_of(all.begin(), all.end(), [&](const v1::Condition& each) {
+      return each.name() == condition && each.status() == v1::CONDITION_STATUS_BAD &&
+             (object.empty() || each.object() == object);
+    });
+    if (is_bad) (node.away_since.has_value() ? bad.away : bad.connected).push_back(node.name);
+  }
+  return bad;
+}
+
+std::vector<std::string> HealthMonitor::Clear(const std::vector<std::string>& names,
+                                              const v1::ClearHealth& message) {
+  const absl::flat_hash_set<std::string> meant(names.begin(), names.end());
+  v1::ControllerMessage order;
+  *order.mutable_clear_health() = message;
+  std::vector<std::string> told;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [uuid, node] : fleet_.nodes()) {
+    if (meant.contains(node.name) && with_.sessions.Send(uuid, order).ok())
+      told.push_back(node.name);
+  }
+  return told;
+}
+
 NodeView HealthMonitor::ViewOf(const FleetNode& node) const {
   NodeView view;
   view.uuid = node.uuid;

@@ -87,6 +87,18 @@ class HealthMonitor final : public AgentSessionListener {
   // What is known now; blocks for the store and for a look that is running.
   absl::StatusOr<HealthSummary> Summarize();
 
+  // The nodes among `names` on which the condition is bad; of that part of the node, if `object` is
+  // not empty.
+  struct Bad {
+    std::vector<std::string> connected, away;  // names
+  };
+  Bad FindBad(const absl::flat_hash_set<std::string>& names, absl::string_view condition,
+              absl::string_view object);
+  // Tells the agents of these nodes that the cause of the condition is gone. Returns the names of
+  // those that could be told; their reports follow.
+  std::vector<std::string> Clear(const std::vector<std::string>& names,
+                                 const v1::ClearHealth& message);
+
   // One look, in the caller's thread. Returns when the next is due.
   absl::Time Step();
 

@@ -8,6 +8,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/human_duration.h"
+#include "common/health/hold.h"
 
 namespace muster::controller::health {
 namespace {
@@ -88,6 +89,12 @@ std::string NextOf(const Situation& situation, const Answer& answer, const Waits
       break;
   }
   if (answer.standing == Standing::kUnknown) return "";
+  // Repairing it is not enough: until the next boot the agent does not look again.
+  if (answer.response == v1::HEALTH_RESPONSE_DRAINED &&
+      muster::health::HoldOf(answer.condition) == absl::InfiniteDuration())
+    return absl::StrCat(
+        "repair the node; it returns after a reboot, or by muster health clear NODE ",
+        answer.condition);
   for (const Next& next : kNext) {
     if (next.response == answer.response) return std::string(next.text);
   }

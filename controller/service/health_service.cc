@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/health/hold.h"
 #include "controller/audit/audit.h"
 #include "controller/health/health_monitor.h"
 #include "controller/inventory/health_policy.h"
@@ -44,6 +46,13 @@ std::string Describe(const HealthSilenceRecord& record) {
                       record.reason);
 }
 
+absl::Status CheckCondition(const Inventory& inventory, const std::string& name) {
+  if (inventory.health().Knows(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("condition: unknown '", name, "'",
+                                                 inventory.health().DidYouMean(name),
+                                                 "; docs/health.md lists them"));
+}
+
 }  // namespace
 
 grpc::Status HealthService::ListHealth(grpc::ServerContext*, const v1::ListHealthRequest* request,
@@ -62,6 +71,13 @@ grpc::Status HealthService::CreateSilence(grpc::ServerContext* context,
                                           v1::CreateSilenceResponse* response) {
   return ActAsCaller(*context,
                      [&](const Actor& actor) { return Create(actor, *request, *response); });
+}
+
+grpc::Status HealthService::ClearCondition(grpc::ServerContext* context,
+                                           const v1::ClearConditionRequest* request,
+                                           v1::ClearConditionResponse* response) {
+  return ActAsCaller(*context,
+                     [&](const Actor& actor) { return Clear(actor, *request, *response); });
 }
 
 grpc::Status HealthService::ListSilences(grpc::ServerContext*, const v1::ListSilencesRequest*,
@@ -151,12 +167,8 @@ absl::Status HealthService::Create(const Actor& actor, const v1::CreateSilenceRe
                                    v1::CreateSilenceResponse& response) {
   RETURN_IF_ERROR(Validate(request));
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
-  if (!request.condition().empty() && !current.inventory->health().Knows(request.condition())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("condition: unknown '", request.condition(), "'",
-                     current.inventory->health().DidYouMean(request.condition()),
-                     "; docs/health.md lists them"));
-  }
+  if (!request.condition().empty())
+    RETURN_IF_ERROR(CheckCondition(*current.inventory, request.condition()));
   ASSIGN_OR_RETURN(const std::vector<const Node*> selected,
                    Select(*current.inventory, request.nodes()));
   if (selected.empty())
@@ -190,6 +202,40 @@ absl::Status HealthService::Create(const Actor& actor, const v1::CreateSilenceRe
   }));
   monitor_.Wake();
   *response.mutable_silence() = ToProto(silence);
+  return absl::OkStatus();
+}
+
+absl::Status HealthService::Clear(const Actor& actor, const v1::ClearConditionRequest& request,
+                                  v1::ClearConditionResponse& response) {
+  RETURN_IF_ERROR(Validate(request));
+  ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
+  RETURN_IF_ERROR(CheckCondition(*current.inventory, request.condition()));
+  if (!muster::health::HoldOf(request.condition()).has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(request.condition(),
+                     " ends by itself when it is good again; to leave it alone until then, ",
+                     "run `muster silence add`"));
+  }
+  ASSIGN_OR_RETURN(const std::vector<const Node*> selected,
+                   Select(*current.inventory, request.nodes()));
+  absl::flat_hash_set<std::string> names;
+  for (const Node* node : selected) names.insert(node->name);
+  health::HealthMonitor::Bad bad = monitor_.FindBad(names, request.condition(), request.object());
+  if (!bad.connected.empty()) {
+    RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+      return Audit(txn, clock_.Now(), actor, "health.clear", FoldHostlist(bad.connected),
+                   absl::StrCat(request.condition(), request.object().empty() ? "" : " ",
+                                request.object(), ": ", request.reason()));
+    }));
+  }
+  v1::ClearHealth message;
+  message.set_condition(request.condition());
+  message.set_object(request.object());
+  const std::vector<std::string> told = monitor_.Clear(bad.connected, message);
+  for (const std::string& name : bad.connected)
+    if (std::find(told.begin(), told.end(), name) == told.end()) bad.away.push_back(name);
+  response.set_cleared(FoldHostlist(told));
+  response.set_away(FoldHostlist(std::move(bad.away)));
   return absl::OkStatus();
 }
 

@@ -37,6 +37,9 @@ class HealthService final : public v1::HealthService::Service {
                                     v1::ListConditionHistoryResponse* response) override;
   grpc::Status CreateSilence(grpc::ServerContext* context, const v1::CreateSilenceRequest* request,
                              v1::CreateSilenceResponse* response) override;
+  grpc::Status ClearCondition(grpc::ServerContext* context,
+                              const v1::ClearConditionRequest* request,
+                              v1::ClearConditionResponse* response) override;
   grpc::Status ListSilences(grpc::ServerContext* context, const v1::ListSilencesRequest* request,
                             v1::ListSilencesResponse* response) override;
   grpc::Status DeleteSilence(grpc::ServerContext* context, const v1::DeleteSilenceRequest* request,
@@ -52,6 +55,8 @@ class HealthService final : public v1::HealthService::Service {
   absl::Status List(const v1::ListHealthRequest& request, v1::ListHealthResponse& response);
   absl::Status History(const v1::ListConditionHistoryRequest& request,
                        v1::ListConditionHistoryResponse& response);
+  absl::Status Clear(const Actor& actor, const v1::ClearConditionRequest& request,
+                     v1::ClearConditionResponse& response);
   absl::Status ListSilences(v1::ListSilencesResponse& response);
 
   health::HealthMonitor& monitor_;

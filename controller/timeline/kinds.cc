@@ -40,6 +40,7 @@ constexpr Kind kKinds[] = {
     {"health.breaker_close", kNone, false, "nodes of a group are drained for their health again"},
     {"health.breaker_open", kNone, false,
      "too many nodes of a group were bad at once, so no more are drained"},
+    {"health.clear", kSubject, false, "a person ended a condition whose cause is gone"},
     {"health.drain", kSubject, false, "a condition took nodes out of Slurm"},
     {"health.quarantine", kSubject, false,
      "a condition took nodes out until an administrator acts"},

@@ -111,6 +111,12 @@ sleep 3
 serves c001 || fail "c001 was drained again: $(reason c001)"
 lab exec login1 scancel "$job"
 
+step "the card was reset by hand: its condition is cleared, and the alert ends"
+expect_contains "$(muster health clear c001 gpu_xid --reason "nvidia-smi -r")" "cleared: gpu_xid on c001" "what clear says"
+wait_for 15 "c001 has no Xid" lacks_condition c001 gpu_xid
+wait_for 20 "the alert's end" no_alert_of health.condition c001
+expect_contains "$(muster audit list)" "health.clear" "the audit log"
+
 step "a condition of the site's own: drained while it is bad, and a drain of an administrator's stays"
 lab exec login1 scontrol update NodeName=c001 State=DRAIN Reason="taken over"
 for node in c001 c002; do lab exec "$node" touch /var/tmp/bad-day; done

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace muster::agent::health {
 namespace {
@@ -125,6 +126,13 @@ void JudgeTemperatures(const std::vector<const GpuReading*>& gpus,
 constexpr char kGpuCounters[] = "gpu/";
 constexpr char kEcc[] = "/ecc_uncorrected";
 constexpr char kNvlink[] = "/nvlink_";
+struct ConditionCounter {
+  absl::string_view condition;
+  absl::string_view counter;
+};
+// Conditions that last as long as what was counted is remembered.
+constexpr ConditionCounter kHeldCounters[] = {{"gpu_ecc", kEcc}, {"nvlink_replay", kNvlink}};
+
 // Errors that NVLinks repair, and what each of them counts. Recoveries announce a link's end by
 // days.
 struct LinkError {
@@ -225,6 +233,15 @@ GpuReadings ParseGpuReadings(absl::string_view text) {
   }
   for (auto& [index, gpu] : gpus) readings.gpus.push_back(std::move(gpu));
   return readings;
+}
+
+bool IsCounterOf(absl::string_view name, absl::string_view condition, absl::string_view object) {
+  for (const ConditionCounter& row : kHeldCounters) {
+    if (row.condition != condition || !absl::ConsumePrefix(&name, kGpuCounters)) continue;
+    return object.empty() ? absl::StrContains(name, row.counter)
+                          : absl::StartsWith(name, absl::StrCat(object, row.counter));
+  }
+  return false;
 }
 
 void JudgeGpus(const GpuReadings& readings, const muster::health::Limits& limits, Trends& trends,

@@ -36,6 +36,10 @@ struct GpuReadings {
 inline constexpr size_t kMaxGpus = 64;
 GpuReadings ParseGpuReadings(absl::string_view text);
 
+// Whether the condition of that GPU is made from the counter of that name in the trends; an empty
+// object is any GPU. Pure.
+bool IsCounterOf(absl::string_view name, absl::string_view condition, absl::string_view object);
+
 // Adds what is wrong with the GPUs that answer, and with those that say that they are lost.
 void JudgeGpus(const GpuReadings& readings, const muster::health::Limits& limits, Trends& trends,
                absl::Time now, Findings& findings);

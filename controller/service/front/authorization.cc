@@ -49,6 +49,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.HardwareService/LearnHardware", Audience::kOperators, "hardware learn"},
     {"/muster.v1.HardwareService/ReadHardware", Audience::kViewers, "hardware show"},
 
+    {"/muster.v1.HealthService/ClearCondition", Audience::kOperators, "health clear"},
     {"/muster.v1.HealthService/CreateSilence", Audience::kOperators, "silence add"},
     {"/muster.v1.HealthService/DeleteSilence", Audience::kOperators, "silence remove"},
     {"/muster.v1.HealthService/ListConditionHistory", Audience::kViewers, "health history"},

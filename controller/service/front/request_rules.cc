@@ -111,6 +111,15 @@ absl::Status Validate(const v1::RunCommandRequest& request) {
   return absl::InvalidArgumentError("time_limit: from 1s to 1h");
 }
 
+absl::Status Validate(const v1::ClearConditionRequest& request) {
+  if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
+  if (request.condition().empty())
+    return absl::InvalidArgumentError("condition: specify one; `muster health` shows them");
+  if (absl::StripAsciiWhitespace(request.reason()).empty())
+    return absl::InvalidArgumentError("reason: specify a reason; the audit log keeps it");
+  return CheckReason(request.reason());
+}
+
 absl::Status Validate(const v1::CreateSilenceRequest& request) {
   if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some, or all");
   if (absl::StripAsciiWhitespace(request.reason()).empty())

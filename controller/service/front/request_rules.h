@@ -16,6 +16,7 @@ namespace muster::v1 {
 class ChangePowerRequest;
 class ClearBootRequest;
 class CreateRolloutRequest;
+class ClearConditionRequest;
 class CreateSilenceRequest;
 class CreateTokenRequest;
 class DrainNodesRequest;
@@ -47,6 +48,7 @@ absl::StatusOr<absl::Duration> TokenTtl(const v1::CreateTokenRequest& request);
 absl::Status Validate(const v1::ChangePowerRequest& request);
 absl::Status Validate(const v1::ClearBootRequest& request);
 absl::Status Validate(const v1::CreateRolloutRequest& request);
+absl::Status Validate(const v1::ClearConditionRequest& request);
 absl::Status Validate(const v1::CreateSilenceRequest& request);
 absl::Status Validate(const v1::DrainNodesRequest& request);
 absl::Status Validate(const v1::ReadPowerRequest& request);

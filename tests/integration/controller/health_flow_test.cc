@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "muster/v1/agent_session.grpc.pb.h"
+#include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/health.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/rollout.grpc.pb.h"
@@ -187,6 +188,58 @@ TEST_F(HealthFlowTest, OperatorsSilence) {
     return node.conditions_size() > 0 &&
            node.conditions(0).response() == v1::HEALTH_RESPONSE_DRAINED;
   });
+}
+
+TEST_F(HealthFlowTest, OperatorsClearWhatOutlastsItsCause) {
+  v1::ClearConditionRequest request;
+  request.set_nodes("c[001-002]");
+  request.set_condition("gpu_xid");
+  request.set_object("GPU-1");
+  v1::ClearConditionResponse response;
+  const auto clear = [&](Role role) {
+    grpc::ClientContext context;
+    return As(role)->ClearCondition(&context, request, &response);
+  };
+  EXPECT_EQ(clear(Role::kOperator).error_code(), grpc::INVALID_ARGUMENT) << "no reason";
+  request.set_reason("reset by nvidia-smi -r");
+  EXPECT_EQ(clear(Role::kViewer).error_code(), grpc::PERMISSION_DENIED);
+  ASSERT_TRUE(clear(Role::kOperator).ok());
+  EXPECT_EQ(response.cleared() + response.away(), "") << "no node has it";
+  Join();
+  Report("gpu_xid", "Xid 79");
+  Await([](const v1::NodeHealth& node) { return node.conditions_size() > 0; });
+  request.set_object("GPU-2");
+  ASSERT_TRUE(clear(Role::kOperator).ok());
+  EXPECT_EQ(response.cleared(), "") << "another GPU has it";
+  request.set_object("GPU-1");
+  ASSERT_TRUE(clear(Role::kOperator).ok());
+  EXPECT_EQ(response.cleared(), "c001");
+  EXPECT_EQ(response.away(), "");
+  v1::ControllerMessage message;
+  while (stream_->Read(&message) && !message.has_clear_health()) {
+  }
+  EXPECT_EQ(message.clear_health().condition(), "gpu_xid");
+  EXPECT_EQ(message.clear_health().object(), "GPU-1");
+  v1::ListEventsResponse audited;
+  grpc::ClientContext listing;
+  ASSERT_TRUE(v1::EventService::NewStub(Connect(controller_->port(), Issue(Role::kOperator, "ann")))
+                  ->ListEvents(&listing, {}, &audited)
+                  .ok());
+  std::vector<std::string> cleared;
+  for (const v1::Event& event : audited.events()) {
+    if (event.action() == "health.clear")
+      cleared.push_back(absl::StrCat(event.actor(), " ", event.subject(), ": ", event.detail()));
+  }
+  EXPECT_THAT(cleared, ElementsAre("operator:ann c001: gpu_xid GPU-1: reset by nvidia-smi -r"));
+  context_.TryCancel();
+  Await([](const v1::NodeHealth& node) { return !node.connected(); });
+  ASSERT_TRUE(clear(Role::kOperator).ok());
+  EXPECT_EQ(response.cleared(), "");
+  EXPECT_EQ(response.away(), "c001");
+  request.set_condition("disk_full");
+  EXPECT_EQ(clear(Role::kOperator).error_code(), grpc::FAILED_PRECONDITION) << "it ends by itself";
+  request.set_condition("gpu_xdi");
+  EXPECT_EQ(clear(Role::kOperator).error_code(), grpc::INVALID_ARGUMENT);
 }
 
 // The controller's own rollout, with a bundle that nobody has uploaded.

@@ -153,6 +153,24 @@ TEST_F(GpuProbeTest, ErrorsThatNvlinksRepairAreWeighedByADay) {
   EXPECT_THAT(Look(*probe_), IsEmpty());
 }
 
+TEST_F(GpuProbeTest, ACounterThatIsForgottenCountsAnew) {
+  const auto print = [this](int errors) {
+    Print(Driver(1) +
+          Gpu(0, 40,
+              absl::StrCat("muster_gpu_ecc_errors_total{@,kind=\"uncorrected\"} ", errors, "\n")));
+  };
+  print(0);
+  Look(*probe_);
+  print(1);
+  EXPECT_THAT(Look(*probe_), ElementsAre("gpu_ecc GPU-0"));
+  trends.Forget([](absl::string_view name) { return IsCounterOf(name, "gpu_ecc", "GPU-1"); });
+  EXPECT_THAT(Look(*probe_), ElementsAre("gpu_ecc GPU-0"));
+  trends.Forget([](absl::string_view name) { return IsCounterOf(name, "gpu_ecc", "GPU-0"); });
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  print(2);
+  EXPECT_THAT(Look(*probe_), ElementsAre("gpu_ecc GPU-0"));
+}
+
 TEST_F(GpuProbeTest, TemperaturesAgainstALimitAndAgainstTheOthers) {
   Print(Driver(4) + Gpu(0, 40) + Gpu(1, 42) + Gpu(2, 91) + Gpu(3, 68));
   EXPECT_THAT(Look(*probe_),
@@ -242,6 +260,17 @@ TEST_F(XidProbeTest, TheInboxIsBounded) {
   for (size_t i = 0; i < XidInbox::kMaxLines + 10; ++i) inbox_->Add("NVRM: Xid");
   EXPECT_EQ(inbox_->Take().size(), XidInbox::kMaxLines);
   EXPECT_GT(woken, 0);
+}
+
+TEST(GpuReadings, ConditionsHaveTheirCounters) {
+  for (const char* object : {"", "GPU-0"}) {
+    EXPECT_TRUE(IsCounterOf("gpu/GPU-0/ecc_uncorrected", "gpu_ecc", object));
+    EXPECT_TRUE(IsCounterOf("gpu/GPU-0/nvlink_recovery/18", "nvlink_replay", object));
+    EXPECT_FALSE(IsCounterOf("gpu/GPU-0/ecc_uncorrected", "nvlink_replay", object));
+    EXPECT_FALSE(IsCounterOf("gpu/GPU-0/pcie_replays", "gpu_ecc", object));
+    EXPECT_FALSE(IsCounterOf("nic/eth0/rx_errors", "gpu_ecc", object));
+  }
+  EXPECT_FALSE(IsCounterOf("gpu/GPU-01/ecc_uncorrected", "gpu_ecc", "GPU-0"));
 }
 
 TEST(GpuReadings, NonsenseIsLeftOut) {

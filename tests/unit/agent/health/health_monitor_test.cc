@@ -276,6 +276,38 @@ TEST_F(HealthMonitorTest, WithALogNobodyListensToTheDriver) {
   EXPECT_FALSE(xids_->is_listening());
 }
 
+TEST_F(HealthMonitorTest, WhatAnOperatorClearsEndsAndMayBeginAgain) {
+  probe_->Set(true);
+  Start();
+  monitor_->OnConnected();
+  gpus_.Set({{"0000:3b:00.0", "GPU-7"}, {"0000:5e:00.0", "GPU-8"}});
+  Write("3,10,1000000,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  Write("3,11,1000000,-;NVRM: Xid (PCI:0000:5e:00): 95, x\n");
+  AwaitReport(ElementsAre("disk_full /a", "gpu_xid GPU-7", "gpu_xid GPU-8"));
+  v1::ClearHealth clear;
+  clear.set_condition("gpu_xid");
+  clear.set_object("GPU-7");
+  monitor_->Clear(clear);
+  AwaitReport(ElementsAre("disk_full /a", "gpu_xid GPU-8"));
+  // The next agent does not know better.
+  monitor_.reset();
+  reports_ = 0;
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("disk_full /a", "gpu_xid GPU-8"));
+  clear.clear_object();
+  monitor_->Clear(clear);
+  AwaitReport(ElementsAre("disk_full /a"));
+  Write("3,12,1000002,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  AwaitReport(ElementsAre("disk_full /a", "gpu_xid GPU-7"));
+  // What ends by itself is not cleared.
+  clear.set_condition("disk_full");
+  monitor_->Clear(clear);
+  monitor_->OnConnected();
+  AwaitNext();
+  EXPECT_THAT(Names(report_), Contains("disk_full /a"));
+}
+
 TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {
   Start();
   monitor_->OnConnected();

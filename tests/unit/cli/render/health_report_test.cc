@@ -125,6 +125,15 @@ TEST(HealthReport, TheStatusSaysWhatIsWrongAndWhatIsNext) {
             "breaker     too many nodes of all are bad; no more are drained (muster health)\n");
 }
 
+TEST(HealthReport, WhatWasCleared) {
+  v1::ClearConditionResponse response;
+  EXPECT_THAT(RenderCleared("gpu_xid", response), HasSubstr("nothing to clear"));
+  response.set_cleared("c001");
+  EXPECT_EQ(RenderCleared("gpu_xid", response), "cleared: gpu_xid on c001\n");
+  response.set_away("c[002-003]");
+  EXPECT_THAT(RenderCleared("gpu_xid", response), HasSubstr("c[002-003] is not connected"));
+}
+
 TEST(HealthReport, SilencesAndHistory) {
   v1::ListSilencesResponse silences;
   v1::Silence& silence = *silences.add_silences();
