@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "bench/swarm_cluster.h"
+#include "bench/swarm/swarm_cluster.h"
 #include "common/base/status.h"
 #include "controller/gate/service_state.h"
 #include "controller/store/soci/store.h"

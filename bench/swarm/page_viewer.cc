@@ -1,4 +1,4 @@
-#include "bench/page_viewer.h"
+#include "bench/swarm/page_viewer.h"
 
 #include <curl/curl.h>
 

@@ -21,9 +21,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "bench/health_watch.h"
-#include "bench/swarm_cluster.h"
-#include "bench/viewer_storm.h"
+#include "bench/swarm/health_watch.h"
+#include "bench/swarm/swarm_cluster.h"
+#include "bench/swarm/viewer_storm.h"
 #include "common/base/status.h"
 #include "tests/fakes/agent_swarm.h"
 

@@ -1,4 +1,4 @@
-#include "bench/swarm_cluster.h"
+#include "bench/swarm/swarm_cluster.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "bench/swarm_cluster.h"
+#include "bench/swarm/swarm_cluster.h"
 
 namespace muster::bench {
 

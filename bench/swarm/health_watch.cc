@@ -1,4 +1,4 @@
-#include "bench/health_watch.h"
+#include "bench/swarm/health_watch.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "bench/viewer_storm.h"
+#include "bench/swarm/viewer_storm.h"
 
 #include <algorithm>
 #include <atomic>

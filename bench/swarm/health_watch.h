@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bench/page_viewer.h"
-#include "bench/swarm_cluster.h"
+#include "bench/swarm/page_viewer.h"
+#include "bench/swarm/swarm_cluster.h"
 #include "tests/fakes/agent_swarm.h"
 
 namespace muster::bench {
