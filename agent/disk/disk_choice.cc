@@ -15,7 +15,6 @@ namespace muster::agent::disk {
 namespace {
 
 constexpr size_t kMaxShown = 100;
-constexpr uint64_t kMib = uint64_t{1} << 20;
 
 enum class Content { kNothing, kUnfinished, kOurs, kForeign };
 

@@ -17,7 +17,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMib = uint64_t{1} << 20;
 // Both copies of the table, and room between partitions.
 constexpr uint64_t kSpareMib = 16;
 // Where the last partition takes the rest, there has to be some.

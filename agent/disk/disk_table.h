@@ -14,6 +14,8 @@ class DiskLayout;
 
 namespace muster::agent::disk {
 
+inline constexpr uint64_t kMib = uint64_t{1} << 20;
+
 // The id of a partition table of ours from its making until the disk holds a whole root: what is
 // found with it holds nothing of anybody's, and is begun anew.
 inline constexpr char kUnfinishedTable[] = "6d757374-6572-4e6f-8d79-65742d77686f";
