@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 #include "agent/health/log_reader.h"
 #include "agent/health/log_record.h"
 #include "common/health/catalogue.h"
+#include "common/health/hold.h"
 #include "common/health/kernel_message.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
