@@ -16,12 +16,12 @@ using ::testing::StartsWith;
 
 constexpr char kHead[] = "kind: disk\ndistribution: debian12\nkernel: k\n";
 
-absl::StatusOr<Definition> Parse(const std::string& text) {
+absl::StatusOr<Definition> ParseDisk(const std::string& text) {
   return ParseDefinition("node", "images/node/image.yaml", absl::StrCat(kHead, text));
 }
 
 TEST(DiskSection, TheUsualDisk) {
-  const auto definition = Parse("");
+  const auto definition = ParseDisk("");
   ASSERT_OK(definition);
   EXPECT_EQ(definition->disk.device, "blank");
   EXPECT_EQ(definition->disk.esp_mib, 512);
@@ -31,7 +31,7 @@ TEST(DiskSection, TheUsualDisk) {
 }
 
 TEST(DiskSection, EverythingIsRead) {
-  const auto definition = Parse(R"(disk:
+  const auto definition = ParseDisk(R"(disk:
   device: serial:S4EVNX0M
   esp_mib: 1024
   root_mib: 2048
@@ -54,20 +54,20 @@ TEST(DiskSection, EverythingIsRead) {
 }
 
 TEST(DiskSection, TheStateCanHaveTheRest) {
-  const auto definition = Parse("disk: {state_mib: rest}\n");
+  const auto definition = ParseDisk("disk: {state_mib: rest}\n");
   ASSERT_OK(definition);
   EXPECT_EQ(definition->disk.state_mib, 0);
 }
 
-struct BadCase {
+struct BadDisk {
   const char* text;
   const char* place;
 };
 
-class BadDiskSection : public ::testing::TestWithParam<BadCase> {};
+class BadDiskSection : public ::testing::TestWithParam<BadDisk> {};
 
 TEST_P(BadDiskSection, IsRefusedWhereItIsWrong) {
-  const absl::Status status = Parse(GetParam().text).status();
+  const absl::Status status = ParseDisk(GetParam().text).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               StartsWith(absl::StrCat("images/node/image.yaml:", GetParam().place, ": ")));
@@ -76,20 +76,20 @@ TEST_P(BadDiskSection, IsRefusedWhereItIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadDiskSection,
     ::testing::Values(
-        BadCase{"disk: [1]\n", "4:7"}, BadCase{"disk: {device: sda}\n", "4:16"},
-        BadCase{"disk: {disc: blank}\n", "4:8"}, BadCase{"disk: {root_mib: 10}\n", "4:18"},
-        BadCase{"disk: {root_mib: rest}\n", "4:18"}, BadCase{"disk: {root_mib: 4G}\n", "4:18"},
-        BadCase{"disk: {esp_mib: -512}\n", "4:17"},
-        BadCase{"disk: {state_mib: 9223372036854775807}\n", "4:19"},
-        BadCase{"disk: {partitions: 5}\n", "4:20"},
-        BadCase{"disk:\n  partitions:\n  - {name: A, file_system: xfs, mib: rest}\n", "6:12"},
-        BadCase{"disk:\n  partitions:\n  - {name: state, file_system: xfs, mib: rest}\n", "6:12"},
-        BadCase{"disk:\n  partitions:\n  - {name: a, file_system: ntfs, mib: rest}\n", "6:28"},
-        BadCase{"disk:\n  partitions:\n  - {name: a, file_system: xfs}\n", "6:5"},
-        BadCase{"disk:\n  partitions:\n  - {name: a, file_system: xfs, mib: rest}\n"
+        BadDisk{"disk: [1]\n", "4:7"}, BadDisk{"disk: {device: sda}\n", "4:16"},
+        BadDisk{"disk: {disc: blank}\n", "4:8"}, BadDisk{"disk: {root_mib: 10}\n", "4:18"},
+        BadDisk{"disk: {root_mib: rest}\n", "4:18"}, BadDisk{"disk: {root_mib: 4G}\n", "4:18"},
+        BadDisk{"disk: {esp_mib: -512}\n", "4:17"},
+        BadDisk{"disk: {state_mib: 9223372036854775807}\n", "4:19"},
+        BadDisk{"disk: {partitions: 5}\n", "4:20"},
+        BadDisk{"disk:\n  partitions:\n  - {name: A, file_system: xfs, mib: rest}\n", "6:12"},
+        BadDisk{"disk:\n  partitions:\n  - {name: state, file_system: xfs, mib: rest}\n", "6:12"},
+        BadDisk{"disk:\n  partitions:\n  - {name: a, file_system: ntfs, mib: rest}\n", "6:28"},
+        BadDisk{"disk:\n  partitions:\n  - {name: a, file_system: xfs}\n", "6:5"},
+        BadDisk{"disk:\n  partitions:\n  - {name: a, file_system: xfs, mib: rest}\n"
                 "  - {name: b, file_system: xfs, mib: 64}\n",
                 "6:5"},
-        BadCase{"disk:\n  state_mib: rest\n  partitions:\n"
+        BadDisk{"disk:\n  state_mib: rest\n  partitions:\n"
                 "  - {name: a, file_system: xfs, mib: rest}\n",
                 "5:14"}));
 
