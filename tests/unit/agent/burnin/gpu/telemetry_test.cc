@@ -1,6 +1,7 @@
 #include "agent/burnin/gpu/telemetry.h"
 
 #include <algorithm>
+#include <regex>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -109,7 +110,9 @@ TEST(Telemetry, HardwareThatSlowsDownIsAFault) {
   const CheckResult result = Watch(reporter, absl::Milliseconds(1700));
   ASSERT_THAT(result.faults, SizeIs(1));
   EXPECT_EQ(result.faults[0].code, "thermal_throttle");
-  EXPECT_THAT(result.faults[0].message, Said());
+  // How long it was depends on what else this machine does.
+  EXPECT_THAT(std::regex_replace(result.faults[0].message, std::regex("for [0-9.]+ s"), "for N s"),
+              Said());
   EXPECT_GE(MetricOf(result, "throttle_seconds"), 1);
 }
 
