@@ -2,6 +2,7 @@
 # and takes it down at the end, however that comes.
 # shellcheck shell=bash
 
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin  # as ./dev
 if ((EUID != 0)); then echo "SKIPPED: a lab needs root"; exit 77; fi
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 

@@ -6,7 +6,7 @@ set -euo pipefail
 readonly program=playbooks/roles/gpu_settings/files/gpu-settings
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export FAKE_NVIDIA_SMI=$work/smi FAKE_NVIDIA_SMI_BOOT=$work/boot-id PATH=$work/bin:$PATH
+export FAKE_NVIDIA_SMI=$work/smi FAKE_NVIDIA_SMI_BOOT=$work/boot-id PATH=$work/bin:/usr/sbin:/usr/bin:/sbin:/bin
 readonly root=$work/root
 echo first >"$FAKE_NVIDIA_SMI_BOOT"
 
