@@ -6,10 +6,10 @@ verb_test() {
   verb_deps
   verb_build release
   # Most unit tests wait more than they work: two share a processor. A lab works more, while it boots
-  # machines and installs packages: two processors carry three.
+  # machines and installs packages.
   cat >"$places" <<JSON
 {"version": {"major": 1, "minor": 0},
- "local": [{"labs": [{"id": "places", "slots": $((3 * ($(nproc) + 1) / 2))}]}]}
+ "local": [{"labs": [{"id": "places", "slots": $(nproc)}]}]}
 JSON
   ctest --preset release --parallel "$((2 * $(nproc)))" --resource-spec-file "$PWD/$places" "$@" || rc=$?
   ((rc == 0)) || _why_tests_failed build/release/Testing/Temporary
