@@ -55,7 +55,7 @@ TEST(GpuMetrics, LinksFabricAndMemoryOfAServer) {
   const std::vector<std::string> lines = LinesOf(
       R"({"gpus":[{"preset":"h100","nvlinks_up":16,"nvlink_errors":7,"fabric_state":3,
                    "fabric_health":1,"memory_max_temperature":95,
-                   "idle":{"memory_temperature":97}}]})");
+                   "idle":{"memory_temperature":97},"busy":{"memory_temperature":97}}]})");
   const auto has = [](const std::string& name, const std::string& label, int value) {
     return Contains(AllOf(StartsWith(absl::StrCat(name, "{gpu=\"0\",")), HasSubstr(label),
                           HasSubstr(absl::StrCat("} ", value))));
