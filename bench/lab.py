@@ -128,7 +128,7 @@ cat /proc/$pid/task/*/status | grep ctxt_switches | awk '{n += $2} END {print "s
             "anon_mb": int(fields["RssAnon:"].split()[0]) * 1024 / 1e6,
             "file_mb": int(fields["RssFile:"].split()[0]) * 1024 / 1e6,
             "cpu_s": (int(stat[11]) + int(stat[12])) / tick,
-            # Of its children that have ended.
+            # Children count when they have ended.
             "children_s": (int(stat[13]) + int(stat[14])) / tick,
             "switches": int(fields["switches"]),
         }

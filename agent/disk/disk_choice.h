@@ -20,7 +20,7 @@ struct FoundDisk {
   std::string unreadable;               // why nothing is known of it; "": it was read
 };
 
-// Who means which disk.
+// The disk that is meant, and by whom.
 struct DiskWish {
   std::string device;            // as CheckDiskName() has it
   bool is_of_inventory = false;  // it was said of this node: what the disk holds may be lost

@@ -48,7 +48,7 @@ class Installer {
     BlockDevices& devices;
     // A folder of root's for mounts.
     std::string work = "/run/muster-disk";
-    // Told what goes on, a line each.
+    // Hears what is happening, a line at a time.
     std::function<void(absl::string_view line)> say;
     // After each piece of the root.
     std::function<void(uint64_t done, uint64_t total)> on_piece = {};

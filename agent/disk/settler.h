@@ -37,7 +37,7 @@ class Settler {
     // Written when the controller has welcomed the agent; gone since before this boot.
     std::string greeted;
     std::string work = "/run/muster-disk";
-    // Told what goes on, a line each.
+    // Hears what is happening, a line at a time.
     std::function<void(absl::string_view line)> say;
     // Tells the boot server of the entry's installation.
     std::function<absl::Status(const BootEntry& entry, absl::string_view phase)> report;

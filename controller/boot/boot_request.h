@@ -24,7 +24,8 @@ struct BootRequest {
   std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
   std::string boot_id;   // of kReport, and of kArtifact where the machine says it
   v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
-  // Of kReport with REFUSED: the digest that the root has; with NOT_WRITTEN: why, one line.
+  // The digest that the root has, in a kReport with REFUSED; the reason, one line, with
+  // NOT_WRITTEN.
   std::string found;
 };
 

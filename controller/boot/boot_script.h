@@ -23,8 +23,8 @@ struct ImageScript {
   std::string image;   // its digest
   std::string boot_id;
   std::string root_sha256;
-  // Of an image that is written to a disk: its build, "debian-worker-disk@1a2b3c4d5e6f", and the
-  // disk of the inventory, "": as the image says.
+  // The build of an image that is written to a disk, "debian-worker-disk@1a2b3c4d5e6f", and the
+  // disk that the inventory names; "": as the image says.
   std::string install;
   std::string disk;
   std::vector<std::string> kernel_arguments;  // the definition's

@@ -201,7 +201,7 @@ void Boots::OnWritten(const Current& current) {
 absl::Status Boots::OnDiskOutcome(const std::string& boot_id, v1::BootPhase phase) {
   const auto disk = std::find_if(disks_.begin(), disks_.end(),
                                  [&](const auto& each) { return each.second.boot_id == boot_id; });
-  if (disk == disks_.end()) return absl::NotFoundError("there is no such boot");
+  if (disk == disks_.end()) return absl::NotFoundError("this boot is not known");
   BootDiskRecord& record = disk->second;
   if (record.outcome != 0) return absl::OkStatus();  // each is told once
   record.outcome = phase;
@@ -313,7 +313,7 @@ absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,
   Current* const current = FindBoot(boot_id);
   const bool is_of_disk = phase == v1::BOOT_PHASE_WRITTEN || phase == v1::BOOT_PHASE_NOT_WRITTEN;
   if (current == nullptr || current->boot.image.empty() || (is_of_disk && !current->is_for_disk))
-    return absl::NotFoundError("there is no such boot");
+    return absl::NotFoundError("this boot is not known");
   std::string detail;
   if (phase == v1::BOOT_PHASE_NOT_WRITTEN) detail = found;
   if (phase == v1::BOOT_PHASE_WRITTEN) {

@@ -47,7 +47,7 @@ struct Answer {
   std::string what;                        // "disk", "debian-worker@1a2b3c4d5e6f"
   std::string trouble;                     // of kNoImage
   std::shared_ptr<const v1::Image> image;  // of kImage
-  // Of kImage: it is written to the disk of that name, see BootDefault; "": as the image says.
+  // Whether kImage is written to a disk, and which one, see BootDefault; "": as the image says.
   bool is_for_disk = false;
   std::string disk;
 };

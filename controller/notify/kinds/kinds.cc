@@ -9,9 +9,9 @@ namespace {
 constexpr Kind kKinds[] = {
     {"backup.failed", false, "`muster backup create` could not make a backup of the controller"},
     {"backup.overdue", true,
-     "there is no backup of the controller younger than `backup_hours` of controller.yaml; "
+     "the controller has no backup that is younger than `backup_hours` of controller.yaml; "
      "resolved "
-     "when there is"},
+     "when it has"},
     {"certificate.ends", false,
      "the certificate of a person ends within 14 days, or the cluster's authority within 90"},
     {"drift.differs", true,
