@@ -70,8 +70,8 @@ lab exec login1 scancel "$jobs"
 wait_for 20 "both idle" nodes_idle c001 c002
 
 step "a node that is validated alone is measured with an idle one, which serves again afterwards"
-# Equally fast both ways, and slow enough that this host carries them beside other labs.
-for node in c001 c002; do lab link "$node" rate=100mbit; done
+# Equally fast both ways, as what this host makes of links says nothing of nodes.
+for node in c001 c002; do lab link "$node" rate=400mbit; done
 validate_nodes pair "$site" c001 --detach
 expect_equal 0 "$RC" "exit code of a validation that begins"
 is_drained_for c002 "muster:$ID being validated" || fail "the witness serves meanwhile: $(reason c002)"
