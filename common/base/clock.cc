@@ -17,8 +17,9 @@ bool RealClock::AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
     return true;
   }
   ClockJumps::Wait wait(ClockJumps::OfKernel(), mutex, condition);
-  const auto begin = std::chrono::steady_clock::now();
+  // In this order, and in the loop as well, a moment between two readings makes no wait end early.
   const absl::Duration patience = deadline - Now();
+  const auto begin = std::chrono::steady_clock::now();
   for (;;) {
     const absl::Duration waited = absl::FromChrono(std::chrono::steady_clock::now() - begin);
     const absl::Time end = std::min(deadline, Now() + (patience - waited));
