@@ -10,8 +10,7 @@ constexpr Kind kKinds[] = {
     {"backup.failed", false, "`muster backup create` could not make a backup of the controller"},
     {"backup.overdue", true,
      "the controller has no backup that is younger than `backup_hours` of controller.yaml; "
-     "resolved "
-     "when it has"},
+     "resolved when it has"},
     {"certificate.ends", false,
      "the certificate of a person ends within 14 days, or the cluster's authority within 90"},
     {"drift.differs", true,
