@@ -16,6 +16,12 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(muster_compile_options INTERFACE -Wno-subobject-linkage)
 endif()
 
+# GCC looks for memory that it could free from 128 MiB on, again and again while a unit grows: a seventh
+# of its time, for a quarter of its memory. No unit needs what would be freed.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=2097152>)
+endif()
+
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_C_FLAGS_RELEASE "-O2")
