@@ -1,28 +1,15 @@
 #!/bin/bash
-# The GPU driver: installed by the first rollout, after which Slurm knows the GPUs; a switch of
-# branches with one reboot beside a running job, refused under a program that has a GPU, and continued
-# after a reboot that came back without the driver; then from the vendor's repository to Debian's own
-# driver, which DKMS really builds, after a build that fails and says why.
+# The GPU driver of the vendor's repository: installed by the first rollout, after which Slurm knows the
+# GPUs; a switch of branches with one reboot beside a running job, refused under a program that has a
+# GPU, and continued after a reboot that came back without the driver; settings of the GPUs.
+# driver_build_test.sh has Debian's own driver.
 # shellcheck disable=SC2016  # what stands in single quotes is for the node's shell
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
+# shellcheck source=tests/lab/gpu_driver.sh
+source "$(dirname "$0")/gpu_driver.sh"
 
-readonly source=tests/testdata/lab/driver
-work=$(mktemp -d)
-clean() { rm -rf "$work"; }
-
-node() { lab exec c001 "$@"; }
-driver() {  # ARGS…: applies the role to c001
-  apply "$work/site/playbooks/driver.yaml" --limit c001 "$@"
-}
-vendor() { driver -e gpu_driver_source=nvidia -e gpu_driver_branch="$1" "${vendor_site[@]}" "${@:2}"; }
-# The module cannot be loaded here, and its own nvidia-smi would ask for it.
-debian() {
-  driver -e gpu_driver_source=distribution -e gpu_driver_verify=false -e cuda_libraries=false "${debian_site[@]}" "$@"
-}
-version_of() { node dpkg-query -W -f '${Version}' "$1"; }  # PACKAGE
-module() { node sh -c 'modinfo -F "$1" "$(find /lib/modules -name "nvidia.ko" -o -name nvidia-current.ko)"' sh "$1"; }
 boot_of() { lab exec "$1" cat /proc/sys/kernel/random/boot_id; }  # NODE
 permits() {
   muster -o json audit list --limit 500 | read_json '
@@ -33,35 +20,7 @@ gpu() {  # FIELD: of the first GPU, as JSON
 }
 job_is() { says -F "JobState=$1" lab exec login1 scontrol show job "$job"; }  # STATE
 
-mkdir "$work/vendor"
-"$source/make_repository.sh" "$work/vendor" build/release/fakes/nvidia/libnvidia-ml.so.1
-start_cluster 2 bookworm --prepared
-# A machine with Debian's kernel, and its package sources as Debian installs them: only free software.
-uri=$(node sed -n '0,/^URIs: /s/^URIs: //p' /etc/apt/sources.list.d/debian.sources)
-node sed -i 's/^Components: .*/Components: main/' /etc/apt/sources.list.d/debian.sources
-tar c -C "$work/vendor" repo | node tar x --no-same-owner -C /srv
-node sh -c 'apt-get update -qq && apt-get install -qq -y -o DPkg::Lock::Timeout=120 --no-install-recommends linux-image-cloud-amd64 python3' \
-  >"$work/kernel.log" 2>&1 &
-kernel_installed=$!
-join 'login1,c[001-002]'
-lab site "$work/site"
-cat >"$work/site/playbooks/driver.yaml" <<'EOF'
-- play: driver
-  hosts: compute
-  roles:
-    - cuda_driver
-    - {role: cuda_libraries, needs: [cuda_driver], when: cuda_libraries}
-    - {role: gpu_settings, needs: [cuda_driver], when: gpu_settings_gpus > 0}
-EOF
-wait "$kernel_installed" || fail "no kernel: $(tail -n 5 "$work/kernel.log")"
-node sh -s <"$source/play_hardware.sh"
-vendor_site=(-e gpu_driver_header_packages='["linux-headers-cloud-amd64"]'
-  -e "$(python3 -c '
-import json, sys
-print("gpu_driver_nvidia_repository=" + json.dumps(
-    {"uris": ["file:/srv/repo"], "suites": ["./"], "key": open(sys.argv[1]).read()}))' "$work/vendor/vendor.asc")")
-debian_site=(-e gpu_driver_header_packages='["linux-headers-cloud-amd64"]'
-  -e "gpu_driver_distribution_repository={\"uris\": [\"$uri\"], \"suites\": [\"bookworm\"], \"components\": [\"contrib\", \"non-free\", \"non-free-firmware\"], \"signed_by\": \"/usr/share/keyrings/debian-archive-keyring.gpg\"}")
+start_driver_cluster 2 'login1,c[001-002]'
 step "the first rollout, with the vendor's branch 570, of which the module is loaded"
 boot=$(boot_of c001)
 apply "$work/site/playbooks/site.yaml" -e gpu_driver_source=nvidia -e gpu_driver_branch=570 "${vendor_site[@]}"
@@ -168,30 +127,4 @@ step "NVML sees fewer GPUs than the inventory says"
 vendor 580 -e gpu_count=4
 expect_applied 3 "a GPU is missing"
 expect_contains "$APPLY_OUTPUT" "NVML sees 2 GPUs, not 4" "what is missing"
-
-step "Debian's driver instead, and a compiler that is not the kernel's"
-compiler=$(node sh -c 'readlink -f /usr/bin/gcc-[0-9]*')
-node sh -c 'mv "$1" "$1.ok" && printf "#!/bin/sh\necho no such compiler >&2\nexit 1\n" >"$1"; chmod 755 "$1"' sh "$compiler"
-debian
-expect_applied 3 "a build that fails"
-expect_contains "$APPLY_OUTPUT" "Failed CC version check" "the end of make.log"
-
-step "the compiler is mended: a real build"
-node mv "$compiler.ok" "$compiler"
-# Of the driver's five modules only the one that the others depend on: all of them take 7 minutes of a
-# processor, this one 2.5.
-node sh -c 'sed -i -e "/^[A-Z_]*\[[1-4]\]=/d" -e "s/NV_VERBOSE=1/NV_EXCLUDE_KERNEL_MODULES='"'"'nvidia-uvm nvidia-modeset nvidia-drm nvidia-peermem'"'"'/" /usr/src/nvidia-current-*/dkms.conf'
-began=$SECONDS
-debian
-expect_applied 0 "Debian's driver"
-step "built and installed in $((SECONDS - began)) s"
-kernel=$(node uname -r)
-version=$(module version)
-[[ $version == 535.* ]] || fail "the module is of version $version"
-expect_contains "$(module vermagic)" "$kernel " "the module's kernel"
-expect_contains "$(node dkms status)" "nvidia-current/$version, $kernel, x86_64: installed" "dkms"
-expect_contains "$(version_of libcuda1)" "$version" "the libraries"
-expect_contains "$(version_of nvidia-persistenced)" 535. "the persistence daemon"
-! node dpkg-query -W nvidia-kernel-open-dkms nvidia-driver-cuda 2>/dev/null | grep '[0-9]' || fail "the vendor's packages are still there"
-expect_contains "$(node apt-mark showhold)" nvidia-kernel-dkms "holds"
 echo PASSED

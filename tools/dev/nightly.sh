@@ -4,10 +4,10 @@
 # one before it failed. FUZZ_SECONDS (default 60) is what each fuzz target gets.
 verb_nightly() {
   local part failed=() parts=("$@")
-  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash gpu_abi web boot)
+  ((${#parts[@]})) || parts=(asan tsan clang fuzz crash lab gpu_abi web boot)
   verb_deps fuzz
   for part in "${parts[@]}"; do
-    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash gpu_abi web boot"
+    declare -F "_nightly_$part" >/dev/null || die "unknown part '$part'; choose from: asan tsan clang fuzz crash lab gpu_abi web boot"
   done
   for part in "${parts[@]}"; do
     say "nightly: $part"
@@ -41,6 +41,12 @@ _nightly_fuzz() { verb_fuzz all "${FUZZ_SECONDS:-60}"; }
 _nightly_crash() {
   verb_build release
   MUSTER_CRASH_MOMENTS=20 ctest --preset release -R '^crash_.*_test$'
+}
+
+# Labs that take minutes, most of which other labs spend too.
+_nightly_lab() {
+  verb_build release
+  ctest --preset release --build-config nightly --label-regex nightly
 }
 
 # NVIDIA's headers, libraries and assembler, as packages of Debian that are unpacked and not installed.
