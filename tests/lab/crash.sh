@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # How often a rollout is struck in all; the nightly run says 20.
-readonly MOMENTS=${MUSTER_CRASH_MOMENTS:-6}
+readonly MOMENTS=${MUSTER_CRASH_MOMENTS:-4}
 readonly SEED=${MUSTER_CRASH_SEED:-1}
 readonly REFERENCE=c001  # the node that nothing happens to
 readonly BATCH=3         # nodes at once: more would only share the processors

@@ -49,4 +49,5 @@ _image_build() {  # SUITE KIND TARGET
     --customize-hook="$LAB_SOURCE/image/customize.sh" \
     --customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap' \
     "$1" "$3" - 8>&-
+  "$LAB_SOURCE/image/apt_caches.sh" "$3"
 }
