@@ -53,10 +53,6 @@ if(MUSTER_CCACHE)
       CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${MUSTER_CCACHE})
 endif()
 
-# Headers that every file of a target reads, compiled once: for those that take longer to read than
-# the file itself. Off where a forgotten #include is to be found.
-option(MUSTER_PRECOMPILED_HEADERS "Precompile the headers of tests and command lines" OFF)
-
 # mold links a statically linked gRPC program in a second instead of ten.
 find_program(MUSTER_MOLD mold)
 if(MUSTER_MOLD)

@@ -85,8 +85,9 @@ absl::Status ProbeSlurm(const ProbeContext& context, v1::Facts& facts) {
       slurm.set_gpu_autodetect(GpuAutodetect(context.root));
       if (!context.is_running) break;
       TakeSlurmd(*context.processes, slurm);
-      ASSIGN_OR_RETURN(const std::string line, Ask(*context.processes, {"slurmd", "-C"}));
-      slurm.set_slurmd_c(line.substr(0, line.find('\n')));
+      ASSIGN_OR_RETURN(const std::string said, Ask(*context.processes, {"slurmd", "-C"}));
+      const std::vector<std::string> lines = absl::StrSplit(said, '\n');
+      slurm.set_slurmd_c(lines.front());
     }
     break;
   }
