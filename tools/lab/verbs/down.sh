@@ -24,6 +24,7 @@ lab_remove() {
     cache_forward_stop
   fi
   network_down
+  disks_unmount
   rm -rf "$LAB_DIR"
   cache_stop_if_unused
 }

@@ -33,6 +33,7 @@ verb_up() {
   echo "$LAB_CHECKOUT" >"$LAB_DIR/checkout"
   echo "$suite" >"$LAB_DIR/suite"
   echo "$switches" >"$LAB_DIR/switches"
+  disks_mount
   cache_start
   image_ensure "$suite" "$image" >"$LAB_DIR/image"
 
