@@ -20,10 +20,12 @@ make_image_user() {  # after start_cluster
   chown -R "$user:" "$work"
 }
 
-# The command line in the lab's network and knowing its names, with nobody else's rights.
+# The command line in the lab's network and knowing its names, with nobody else's rights. Builds have
+# their roots in memory where nodes have their disks there.
 muster_of_user() {
   # shellcheck disable=SC2016  # the inner shell expands it
   unshare --mount --propagation slave -- bash -c '
+    ! mountpoint --quiet "${1%/*}/nodes" || mount -t tmpfs -o mode=1777,size=40% tmpfs /var/tmp || exit
     mount --bind "$1" /etc/hosts && exec nsenter --net="$2" -- runuser -u "$3" -- \
       env HOME="$4" MUSTER_CONFIG_DIR="$4/admin" "${@:5}"' lab-user \
     "$(lab_folder)/hosts" "/run/netns/muster-$LAB_TEST_NAME" "$user" "$work" \
