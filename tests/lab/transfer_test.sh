@@ -64,7 +64,8 @@ echo "sent $(sent big) bytes of $(stat -c %s "$web/big")"
 (($(sent big) < 2 * $(stat -c %s "$web/big"))) || fail "the download began anew: $(sent big) bytes"
 expect_equal one "$(on_node /opt/app/now)" "the archive"
 expect_equal hello "$(on_node hello)" "the archive of the site"
-wait_for 10 "nothing is left behind" test -z "$(on_node ls /var/lib/muster/blobs)"
+is_tidy() { [[ -z $(on_node ls /var/lib/muster/blobs) ]]; }
+wait_for 10 "nothing is left behind" is_tidy
 
 step "a second apply fetches and changes nothing"
 before=$(sent big)/$(sent app.tar.gz)
