@@ -29,7 +29,8 @@ if(MUSTER_PRECOMPILED_HEADERS)
   target_compile_options(muster_glue_headers PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()
 
-# muster_use_headers(<target> <headers>): compiles the target with muster_headers or muster_glue_headers.
+# muster_use_headers(<target> <headers>): compiles the target with the headers that target <headers> has
+# precompiled.
 function(muster_use_headers target headers)
   if(MUSTER_PRECOMPILED_HEADERS)
     set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM ${headers})

@@ -165,8 +165,8 @@ absl::Status PlaceFile(const std::string& from, const std::string& path,
   if (!file.valid() || ::fstat(file.get(), &there) != 0) return FileError(errno, "opening", from);
   if (may_move && there.st_nlink == 1 && !options.verify) {
     ASSIGN_OR_RETURN(const Place place, Place::Reach(path, "replacing"));
-    // Of folders: on an overlay over two file systems, as a node has that runs from memory, files
-    // have devices of their own.
+    // The folders tell: on an overlay over two file systems, such as the root of a node that runs
+    // from memory, a file has another device than its folder.
     if (place.folder.device() == source.folder.device()) {
       ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(place, options, path));
       RETURN_IF_ERROR(SetAndSync(source.folder, file.get(), attributes, path));

@@ -7,14 +7,21 @@ LAB_DISKS=${MUSTER_LAB_DISKS:-auto}
 readonly LAB_DISKS_GIB=10   # what must be free for a lab in memory: the largest takes half of it
 
 disks_mount() {
+  mkdir -p "$LAB_DIR/nodes"
+  case $LAB_DISKS in
+    disk) ;;
+    memory) _disks_in_memory || die "MUSTER_LAB_DISKS=memory: no memory can be mounted that takes direct I/O" ;;
+    auto) if _disks_fit; then _disks_in_memory || say "the nodes' disks are on the host's"; fi ;;
+    *) die "MUSTER_LAB_DISKS='$LAB_DISKS': expected memory, disk or auto" ;;
+  esac
+}
+
+# Checks of disks bypass the page cache, which kernels before 6.6 do not allow in memory.
+_disks_in_memory() {
   local nodes=$LAB_DIR/nodes
-  mkdir -p "$nodes"
-  [[ $LAB_DISKS != disk ]] || return 0
-  [[ $LAB_DISKS == memory ]] || _disks_fit || return 0
-  mount -t tmpfs -o mode=755,size=40% tmpfs "$nodes" 2>/dev/null || return 0
-  # Checks of disks pass the page cache by, which kernels before 6.6 do not allow there.
-  if ! dd if=/dev/zero of="$nodes/direct" bs=4096 count=1 oflag=direct 2>/dev/null; then umount "$nodes"; fi
-  rm -f "$nodes/direct"
+  mount -t tmpfs -o mode=755,size=40% tmpfs "$nodes" || return 1
+  dd if=/dev/zero of="$nodes/direct" bs=4096 count=1 oflag=direct status=none || { umount "$nodes"; return 1; }
+  rm "$nodes/direct"
 }
 
 _disks_fit() {
