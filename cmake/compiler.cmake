@@ -23,7 +23,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
-set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+# What -O2 adds to the inlining of small functions takes GCC another third of its time, and nothing here
+# runs faster by it but what measures (muster_measures): docs/benchmarks.md, "Optimization".
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(CMAKE_CXX_FLAGS_RELEASE "-O1 -finline-small-functions -findirect-inlining -fpartial-inlining")
+else()
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2")
 
 if(MUSTER_SANITIZE)

@@ -14,8 +14,8 @@ set(MUSTER_COMMON_HEADERS
   [["muster/v1/agent_session.pb.h"]] [["muster/v1/facts.pb.h"]] [["muster/v1/plan.pb.h"]]
   [["muster/v1/rollout.pb.h"]] [["muster/v1/run.pb.h"]] [["muster/v1/validation.pb.h"]])
 
-# A precompiled header serves only what is compiled like it: muster_headers is for libraries,
-# muster_glue_headers, with command lines and gRPC's stubs, for those of muster_glue().
+# muster_headers is for libraries, muster_glue_headers, with command lines and gRPC's stubs, for those
+# of muster_glue(); tests have their own.
 function(muster_precompiled_headers name)
   file(CONFIGURE OUTPUT ${name}.cc CONTENT "")
   add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
@@ -26,7 +26,6 @@ endfunction()
 if(MUSTER_PRECOMPILED_HEADERS)
   muster_precompiled_headers(muster_headers)
   muster_precompiled_headers(muster_glue_headers <CLI/CLI.hpp> [["muster/v1/run.grpc.pb.h"]])
-  target_compile_options(muster_glue_headers PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()
 
 # muster_use_headers(<target> <headers>): compiles the target with the headers that target <headers> has

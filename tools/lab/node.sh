@@ -72,6 +72,18 @@ cgroup_parents() {
   if [[ -e /sys/fs/cgroup/cgroup.procs ]]; then echo "/sys/fs/cgroup/muster-lab/$LAB_NAME"; fi
 }
 
+# The lab's share of the processors beside other labs, where the hierarchy knows of processors: of
+# version 1 it always does, of version 2 once it is asked to.
+cgroup_weigh() {  # PARENT WEIGHT
+  local parent=$1
+  if [[ -e $parent/cpu.shares ]]; then
+    echo $((1024 * $2)) >"$parent/cpu.shares"
+  elif [[ -e $parent/cgroup.subtree_control ]]; then
+    { echo +cpu >"${parent%/*/*}/cgroup.subtree_control"; echo +cpu >"${parent%/*}/cgroup.subtree_control"; } 2>/dev/null || true
+    if [[ -e $parent/cpu.weight ]]; then echo $((100 * $2)) >"$parent/cpu.weight"; fi
+  fi
+}
+
 cgroup_remove() {  # NODE
   local parent i
   for parent in $(cgroup_parents); do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 verb_up() {
-  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0 image=bare
+  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0 image=bare weight=1
   while (($#)); do
     case $1 in
       --login)   login=${2?--login N}; shift 2 ;;
@@ -11,6 +11,7 @@ verb_up() {
       --prepared) image=prepared; shift ;;
       --gate)    gate=${2?--gate on or off}; shift 2 ;;
       --gpus)    gpus=${2?--gpus N}; shift 2 ;;
+      --weight)  weight=${2?--weight N}; shift 2 ;;
       *) die "up: unknown argument '$1'" ;;
     esac
   done
@@ -20,6 +21,7 @@ verb_up() {
   [[ $switches =~ ^[12]$ ]] || die "--switches: 1 or 2"
   [[ $gate == on || $gate == off ]] || die "--gate: on or off"
   [[ $gpus =~ ^[0-8]$ ]] || die "--gpus: 0 to 8"
+  [[ $weight =~ ^[1-9][0-9]?$ ]] || die "--weight: 1 to 99"
   image_check_suite "$suite"
   ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
   lab_claim
@@ -33,6 +35,7 @@ verb_up() {
   echo "$LAB_CHECKOUT" >"$LAB_DIR/checkout"
   echo "$suite" >"$LAB_DIR/suite"
   echo "$switches" >"$LAB_DIR/switches"
+  echo "$weight" >"$LAB_DIR/weight"
   disks_mount
   cache_start
   image_ensure "$suite" "$image" >"$LAB_DIR/image"
