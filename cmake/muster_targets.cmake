@@ -15,13 +15,6 @@ function(muster_library name)
   endif()
 endfunction()
 
-# muster_glue(<target>…): code that ties others together, with command lines or calls.
-function(muster_glue)
-  foreach(target IN LISTS ARGN)
-    muster_use_headers(${target} muster_glue_headers)
-  endforeach()
-endfunction()
-
 # muster_measures(<file>…): sources whose loops are what is measured.
 function(muster_measures)
   set_source_files_properties(${ARGN} PROPERTIES

@@ -5,17 +5,16 @@ option(MUSTER_PRECOMPILED_HEADERS "Precompile the headers that most sources incl
 set(MUSTER_COMMON_HEADERS
   <algorithm> <array> <atomic> <functional> <map> <memory> <optional> <set> <string> <thread> <tuple>
   <utility> <variant> <vector>
-  <nlohmann/json.hpp>
   [["absl/container/flat_hash_map.h"]] [["absl/container/flat_hash_set.h"]]
   [["absl/status/statusor.h"]] [["absl/strings/match.h"]] [["absl/strings/numbers.h"]]
   [["absl/strings/str_cat.h"]] [["absl/strings/str_format.h"]] [["absl/strings/str_join.h"]]
   [["absl/strings/str_split.h"]] [["absl/synchronization/mutex.h"]] [["absl/time/time.h"]]
   [["absl/types/span.h"]]
   [["muster/v1/agent_session.pb.h"]] [["muster/v1/facts.pb.h"]] [["muster/v1/plan.pb.h"]]
-  [["muster/v1/rollout.pb.h"]] [["muster/v1/run.pb.h"]] [["muster/v1/validation.pb.h"]])
+  [["muster/v1/validation.pb.h"]])
 
-# muster_headers is for libraries, muster_glue_headers, with command lines and gRPC's stubs, for those
-# of muster_glue(); tests have their own.
+# muster_headers is for libraries; tests have their own. A header pays here when a third of the units
+# need it: GCC does not keep the templates that it instantiates, each unit does that anew.
 function(muster_precompiled_headers name)
   file(CONFIGURE OUTPUT ${name}.cc CONTENT "")
   add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
@@ -24,8 +23,8 @@ function(muster_precompiled_headers name)
 endfunction()
 
 if(MUSTER_PRECOMPILED_HEADERS)
-  muster_precompiled_headers(muster_headers)
-  muster_precompiled_headers(muster_glue_headers <CLI/CLI.hpp> [["muster/v1/run.grpc.pb.h"]])
+  muster_precompiled_headers(muster_headers
+    <nlohmann/json.hpp> [["muster/v1/rollout.pb.h"]] [["muster/v1/run.pb.h"]])
 endif()
 
 # muster_use_headers(<target> <headers>): compiles the target with the headers that target <headers> has

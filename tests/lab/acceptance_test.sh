@@ -32,7 +32,7 @@ validate() {  # NODES SUITE: of c001 to c004
   done
 }
 
-GATE=on start_cluster 4 bookworm --prepared --gpus 1
+GATE=on measured_cluster 4 bookworm --prepared --gpus 1
 make_site
 mkdir "$work/inventory"
 cp "$(lab_folder)"/inventory/* "$work/inventory/"

@@ -34,7 +34,7 @@ roll_out() {  # LIMIT NODES…
   done
 }
 
-GATE=on start_cluster 2 bookworm --prepared --gpus 3
+GATE=on measured_cluster 2 bookworm --prepared --gpus 3
 mkdir "$work/inventory"
 cp "$(lab_folder)"/inventory/* "$work/inventory/"
 cat >"$work/inventory/gpus.yaml" <<'YAML'

@@ -39,7 +39,7 @@ print(len(rows), sum(rc != 0 for _, _, rc in rows), gap)
 EOF
 }
 
-start_cluster 3 bookworm --prepared
+measured_cluster 3 bookworm --prepared
 join 'login1,c[001-003]'
 apply playbooks/site.yaml
 expect_applied 0 "rollout"

@@ -49,7 +49,7 @@ assert outcomes == want, f"outcomes: {outcomes}, want {want}"
 PY
 }
 
-start_cluster 4 bookworm --switches 2
+measured_cluster 4 bookworm --switches 2
 make_site
 join 'c[001-004]'
 for node in "${nodes[@]}"; do lab link "$node" "$whole"; done

@@ -56,6 +56,12 @@ start_cluster() {  # COMPUTE [SUITE [ARGS OF lab up…]]
   muster inventory apply "$(lab_folder)/inventory" >/dev/null
 }
 
+# For a test that compares rates, draws or gaps: what its nodes do goes before what those of another
+# lab do.
+measured_cluster() {  # as start_cluster
+  start_cluster "$1" "${2:-bookworm}" --weight 50 "${@:3}"
+}
+
 join() {  # NODES
   muster node bootstrap --ssh "$1" || fail "bootstrap of $1"
 }

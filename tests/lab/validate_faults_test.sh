@@ -93,7 +93,7 @@ expect_nothing_left() {
   for node in "${compute[@]}"; do wait_for 60 "$node: nothing is left" is_clean "$node"; done
 }
 
-start_cluster 2 bookworm --gpus 3
+measured_cluster 2 bookworm --gpus 3
 join 'c[001-002]'
 # Slow enough to leave this host its processors.
 for node in "${compute[@]}"; do lab link "$node" rate=100mbit; done
