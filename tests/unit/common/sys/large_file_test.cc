@@ -1,9 +1,16 @@
 #include "common/sys/large_file.h"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/sys/atomic_write.h"
 #include "common/sys/file_system.h"
@@ -54,6 +61,34 @@ TEST_F(LargeFileTest, PlaceFileLeavesAFileWithSeveralNamesAlone) {
   ASSERT_OK(PlaceFile(Path("from"), Path("to"), {.mode = 0755}, /*may_move=*/true));
   EXPECT_EQ((*files_.Stat(Path("other")))->mode, 0644u);
   EXPECT_EQ((*files_.Stat(Path("to")))->mode, 0755u);
+}
+
+// Such as the root of a node that runs from memory: files and folders have different devices there.
+TEST_F(LargeFileTest, PlaceFileMovesOnAnOverlayOverTwoFileSystems) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounts need root";
+  // The mounts are this thread's own, and go with it.
+  std::thread([this] {
+    ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+    ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+    for (const char* folder : {"lower", "memory", "root"})
+      ASSERT_OK(files_.MakeDirectory(Path(folder), 0755));
+    ASSERT_EQ(::mount("tmpfs", Path("memory").c_str(), "tmpfs", 0, nullptr), 0);
+    for (const char* folder : {"memory/upper", "memory/work"})
+      ASSERT_OK(files_.MakeDirectory(Path(folder), 0755));
+    const std::string options =
+        absl::StrCat("lowerdir=", Path("lower"), ",upperdir=", Path("memory/upper"),
+                     ",workdir=", Path("memory/work"), ",xino=off");
+    if (::mount("overlay", Path("root").c_str(), "overlay", 0, options.c_str()) != 0)
+      GTEST_SKIP() << "no overlay can be mounted here";
+    ASSERT_OK(files_.WriteAtomically(Path("root/from"), content_, {}));
+    struct stat file = {}, folder = {};
+    ASSERT_EQ(::stat(Path("root/from").c_str(), &file), 0);
+    ASSERT_EQ(::stat(Path("root").c_str(), &folder), 0);
+    ASSERT_NE(file.st_dev, folder.st_dev);
+    ASSERT_OK(PlaceFile(Path("root/from"), Path("root/to"), {}, /*may_move=*/true));
+    EXPECT_EQ(files_.Read(Path("root/to")).value(), content_);
+    EXPECT_THAT(files_.List(Path("root")).value(), ElementsAre("to"));
+  }).join();
 }
 
 TEST_F(LargeFileTest, PlaceFileRefusesDirectoriesAndLeavesNoDebris) {
