@@ -12,7 +12,7 @@ work=$(mktemp -d)
 
 validate() { validate_nodes lab "$site" "$@"; }  # NODES ARGS…
 
-GATE=on measured_cluster 2 bookworm --gpus 3
+GATE=on measured_cluster 2 bookworm --prepared --gpus 3
 mkdir "$work/inventory"
 cp "$(lab_folder)"/inventory/* "$work/inventory/"
 cat >"$work/inventory/gpus.yaml" <<'YAML'
