@@ -10,6 +10,7 @@
 
 #include "controller/session/facts_round.h"
 #include "muster/v1/agent_session.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/unit/controller/run/run_fixture.h"
 
 namespace muster::controller {
@@ -85,7 +86,7 @@ class Harness final : public RunFixture {
 }  // namespace
 }  // namespace muster::controller
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(agent_message, data, size) {
   // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::controller::Harness harness;

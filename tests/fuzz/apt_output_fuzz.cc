@@ -5,8 +5,9 @@
 
 #include "agent/sys/apt/apt_output.h"
 #include "agent/sys/apt/dpkg_status.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(apt_output, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto progress = muster::agent::ParseAptProgress(text))
     if (!(progress->percent >= 0 && progress->percent <= 100)) std::abort();

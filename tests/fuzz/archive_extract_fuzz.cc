@@ -11,8 +11,9 @@
 #include "common/sys/archive/archive_extract.h"
 #include "common/sys/place.h"
 #include "tests/fixtures/temp_dir.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(archive_extract, data, size) {
   namespace fs = std::filesystem;
   const muster::testing::TempDir dir;
   const fs::path root(dir.path()), tree = root / "in" / "tree", archive = root / "archive";

@@ -4,8 +4,9 @@
 #include <cstdlib>
 
 #include "common/sys/archive/archive.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(archive, data, size) {
   constexpr muster::sys::ArchiveLimits kLimits = {.max_files = 50, .max_total_bytes = 1 << 20};
   const auto files = muster::sys::UnpackTarGz(
       absl::string_view(reinterpret_cast<const char*>(data), size), kLimits);

@@ -14,8 +14,9 @@
 #include "common/base/text/plain_text.h"
 #include "controller/boot/boot_request.h"
 #include "controller/boot/boot_script.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(boot_request, data, size) {
   using namespace muster::controller;
   using namespace muster::controller::boot;
   // The path, the host, the range, and a line NAME=VALUE for each part of the query.

@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_split.h"
 #include "agent/burnin/input_line.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(burnin_input, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     const auto input = muster::burnin::ParseInputLine(line);

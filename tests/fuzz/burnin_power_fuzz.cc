@@ -3,8 +3,9 @@
 #include <cstdlib>
 
 #include "agent/burnin/power/power_meter.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(burnin_power, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   for (const std::optional<double> watts :
        {muster::burnin::ParseDcmiPower(text), muster::burnin::ParseMicrowatts(text)}) {

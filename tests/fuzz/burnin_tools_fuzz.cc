@@ -9,8 +9,9 @@
 #include "agent/burnin/system/machine_errors.h"
 #include "agent/burnin/system/slurm_view.h"
 #include "agent/burnin/system/stress.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(burnin_tools, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   (void)muster::burnin::ParseTracking(text);
   (void)muster::burnin::ParseFio(text, "read");

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "agent/burnin/nic/transport/wire.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -15,7 +16,7 @@ void Require(bool condition) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(burnin_wire, data, size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto greeting = ParseGreeting(bytes); greeting.ok())
     Require(Encode(*greeting) == bytes);

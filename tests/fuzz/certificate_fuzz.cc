@@ -6,8 +6,9 @@
 #include "absl/strings/string_view.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(certificate, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   muster::pki::ParseCertificate(text).status().IgnoreError();
   muster::pki::ParseCsr(text).status().IgnoreError();

@@ -9,8 +9,9 @@
 #include "common/checks/catalog.h"
 #include "controller/validation/verdict/result_blob.h"
 #include "controller/validation/verdict/verdict.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(check_report, data, size) {
   using namespace muster;
   using namespace muster::controller::validation;
   // Otherwise a line for each text that is not UTF-8 would hide everything else.

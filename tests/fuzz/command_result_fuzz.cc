@@ -14,6 +14,7 @@
 #include "common/wire/message_rules.h"
 #include "controller/command/command_round.h"
 #include "muster/v1/agent_session.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace muster::controller {
 namespace {
@@ -52,7 +53,7 @@ void Listen(absl::string_view frames) {
 }  // namespace
 }  // namespace muster::controller
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(command_result, data, size) {
   // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::controller::Listen(absl::string_view(reinterpret_cast<const char*>(data), size));

@@ -7,8 +7,9 @@
 
 #include "agent/disk/boot_entries.h"
 #include "agent/disk/disk_table.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(disk_text, data, size) {
   using namespace muster::agent::disk;
   const std::string text(reinterpret_cast<const char*>(data), size);
   // The name of an entry's file, and its text.

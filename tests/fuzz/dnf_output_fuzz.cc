@@ -10,8 +10,9 @@
 #include "agent/sys/dnf/rpm_database.h"
 #include "agent/sys/dnf/rpm_version.h"
 #include "agent/sys/dnf/version_locks.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(dnf_output, data, size) {
   using namespace muster::agent;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto progress = ParseDnfProgress(text))

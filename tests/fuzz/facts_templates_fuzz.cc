@@ -28,6 +28,7 @@
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
 #include "tests/fixtures/healthy_node.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace muster::controller {
 namespace {
@@ -152,7 +153,7 @@ class Site {
 }  // namespace
 }  // namespace muster::controller
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(facts_templates, data, size) {
   const google::protobuf::LogSilencer silencer;
   static const auto& site = *new muster::controller::Site();
   muster::v1::Facts facts;

@@ -9,8 +9,9 @@
 #include "common/checks/catalog.h"
 #include "controller/validation/suite/hardware.h"
 #include "controller/validation/suite/hardware_text.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(hardware_text, data, size) {
   using namespace muster::controller::validation;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::string path = "inventory/hardware/h.yaml";

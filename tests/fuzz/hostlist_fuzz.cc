@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "common/base/text/hostlist.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(hostlist, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   const auto names = muster::ExpandHostlist(text);
   if (!names.ok()) {

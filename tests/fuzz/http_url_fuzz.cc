@@ -6,8 +6,9 @@
 
 #include "agent/transfer/partial.h"
 #include "common/sys/http/http_text.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(http_url, data, size) {
   namespace sys = muster::sys;
   const std::string text(reinterpret_cast<const char*>(data), size);
   // The displayed url has neither user nor query.

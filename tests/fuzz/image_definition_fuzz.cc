@@ -11,6 +11,7 @@
 #include "cli/image/root_commands.h"
 #include "common/image/definition.h"
 #include "common/image/distribution.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ void CheckPath(const std::string& path) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(image_definition, data, size) {
   using namespace muster;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto definition = image::ParseDefinition("worker", "images/worker/image.yaml", text);

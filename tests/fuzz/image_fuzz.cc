@@ -12,6 +12,7 @@
 #include "common/value/image_manifest.h"
 #include "common/value/image_manifest_text.h"
 #include "muster/v1/image.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -60,7 +61,7 @@ void TryFiles(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(image, data, size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   TryManifest(text);
   TryFiles(text);

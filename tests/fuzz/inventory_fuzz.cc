@@ -10,8 +10,9 @@
 
 #include "absl/strings/str_split.h"
 #include "controller/inventory/inventory.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(inventory, data, size) {
   using namespace muster::controller;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   std::map<std::string, std::string> files;

@@ -7,8 +7,9 @@
 
 #include "agent/state/journal_codec.h"
 #include "agent/state/journal_state.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(journal, data, size) {
   using muster::agent::DecodeJournal;
   using muster::agent::JournalEnd;
   using muster::agent::JournalState;

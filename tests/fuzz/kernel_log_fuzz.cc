@@ -13,6 +13,7 @@
 #include "agent/health/probes/mounted.h"
 #include "common/base/text/plain_text.h"
 #include "common/health/catalogue.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -43,7 +44,7 @@ void ReadLog(absl::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(kernel_log, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   ReadLog(text);
   const GpuReadings readings = ParseGpuReadings(text);

@@ -7,8 +7,9 @@
 
 #include "agent/burnin/nic/link/lldp.h"
 #include "agent/burnin/nic/rdma/perftest.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(nic_output, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto gbits = muster::burnin::ParseWriteBandwidth(text); gbits.ok())
     if (!std::isfinite(*gbits) || *gbits < 0) std::abort();

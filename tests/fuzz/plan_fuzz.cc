@@ -13,6 +13,7 @@
 #include "agent/resources/types.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_node.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -32,7 +33,7 @@ void CheckSteps(const google::protobuf::RepeatedPtrField<muster::v1::Step>& step
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(plan, data, size) {
   // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::v1::Plan plan;

@@ -12,6 +12,7 @@
 #include "controller/playbook/compiler.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace muster::controller {
 namespace {
@@ -46,7 +47,7 @@ void Run(absl::string_view text) {
 }  // namespace
 }  // namespace muster::controller
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(playbook, data, size) {
   muster::controller::Run(absl::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

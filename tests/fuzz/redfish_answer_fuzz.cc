@@ -6,6 +6,7 @@
 
 #include "common/base/text/plain_text.h"
 #include "controller/power/redfish_answer.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace muster::controller::power {
 namespace {
@@ -39,7 +40,7 @@ void Read(absl::string_view body) {
 }  // namespace
 }  // namespace muster::controller::power
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(redfish_answer, data, size) {
   muster::controller::power::Read({reinterpret_cast<const char*>(data), size});
   return 0;
 }

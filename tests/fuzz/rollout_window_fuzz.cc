@@ -6,6 +6,7 @@
 
 #include "controller/rollout/plan/limits.h"
 #include "controller/rollout/plan/window.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -40,7 +41,7 @@ void ReadShare(absl::string_view text, uint32_t nodes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(rollout_window, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   ReadWindow(text);
   ReadShare(text, 1);

@@ -16,6 +16,7 @@
 #include "common/base/text/plain_text.h"
 #include "controller/slurm/agent_slurm_control.h"
 #include "muster/v1/agent_session.pb.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace muster::controller::slurm {
 namespace {
@@ -120,7 +121,7 @@ void Listen(absl::string_view frames) {
 }  // namespace
 }  // namespace muster::controller::slurm
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(slurm_answer, data, size) {
   // Otherwise a line for each text that is not UTF-8 would hide everything else.
   const google::protobuf::LogSilencer silencer;
   muster::controller::slurm::Listen(absl::string_view(reinterpret_cast<const char*>(data), size));

@@ -8,8 +8,9 @@
 #include "agent/slurm/job_listing.h"
 #include "agent/slurm/node_listing.h"
 #include "common/base/text/plain_text.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(slurm_nodes, data, size) {
   using namespace muster;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   const std::vector<v1::SlurmNode> nodes = agent::ParseSlurmNodes(text);

@@ -10,8 +10,9 @@
 #include "controller/snapshot/package_diff.h"
 #include "controller/snapshot/package_list.h"
 #include "controller/snapshot/release.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(snapshot_index, data, size) {
   using namespace muster::controller::snapshot;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto release = ParseRelease(text);

@@ -10,8 +10,9 @@
 #include "controller/stack/stack_diff.h"
 #include "controller/stack/stack_fit.h"
 #include "controller/stack/stack_set.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(stack, data, size) {
   using namespace muster::controller::stack;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto models = GpuModels::Read({{"inventory/hardware/h.yaml", text}});

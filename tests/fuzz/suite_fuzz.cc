@@ -13,8 +13,9 @@
 #include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/suite/hardware.h"
 #include "controller/validation/suite/suite.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(suite, data, size) {
   using namespace muster::controller::validation;
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   const auto suite = ParseSuite("playbooks/suites/s.yaml", text, muster::checks::Checks());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/template/folder.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ muster::tmpl::Scope MakeScope() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(template, data, size) {
   static const muster::tmpl::Scope scope = MakeScope();
   const muster::tmpl::Limits limits = {.max_output = 1 << 16, .max_steps = 20'000, .max_depth = 64};
   const absl::string_view source(reinterpret_cast<const char*>(data), size);

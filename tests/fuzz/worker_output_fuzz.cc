@@ -6,8 +6,9 @@
 
 #include "absl/strings/str_split.h"
 #include "agent/validation/worker_output.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(worker_output, data, size) {
   using muster::agent::WorkerOutput;
   if (size == 0) return 0;
   muster::agent::WorkerEnd end;

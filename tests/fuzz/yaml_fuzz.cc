@@ -8,6 +8,7 @@
 #include "common/yaml/document.h"
 #include "common/yaml/map_reader.h"
 #include "common/yaml/value.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace muster::yaml {
 namespace {
@@ -27,7 +28,7 @@ void Walk(const Document& document, const Node& node, int depth) {
 }  // namespace
 }  // namespace muster::yaml
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(yaml, data, size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   const auto document = muster::yaml::Document::Parse("fuzz.yaml", text, {.max_nodes = 5000});
   if (!document.ok()) return 0;
