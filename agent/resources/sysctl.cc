@@ -81,7 +81,7 @@ class SysctlSet final : public Resource {
   absl::Status CompareRunning(std::vector<Change>& changes) {
     for (const auto& [key, value] : wanted_) {
       ASSIGN_OR_RETURN(std::string now, ReadParameterToSet(key, value, context_.files));
-      if (absl::string_view(now) != value) changes.push_back({key, std::move(now), value});
+      if (now != value) changes.push_back({key, std::move(now), value});
     }
     ASSIGN_OR_RETURN(const KernelParameters before, Record());
     ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));

@@ -45,7 +45,7 @@ v1::Facts HonestFacts(int gpus, bool cgroups) {
 }
 
 // The lines of the files, by path.
-using Lines = std::map<std::string, std::set<std::string>>;
+using FileLines = std::map<std::string, std::set<std::string>>;
 
 [[noreturn]] void Fail(const std::string& what) {
   std::fprintf(stderr, "%s\n", what.c_str());
@@ -114,12 +114,12 @@ class Site {
     return path == "/etc/slurm/gres.conf" && std::regex_match(line, kGpu);
   }
 
-  Lines Compile(const v1::Facts& hostile) const {
+  FileLines Compile(const v1::Facts& hostile) const {
     const FactsByNode facts = {{"login1", ProtoToValue(HonestFacts(0, true))},
                                {"c001", ProtoToValue(HonestFacts(2, true))},
                                {kHostile, ProtoToValue(hostile)}};
     testing::FakeSecretSource secrets;
-    Lines lines;
+    FileLines lines;
     for (size_t play = 0; play < PlayNames(*playbook_).size(); ++play) {
       const auto nodes = SelectPlayNodes(*playbook_, play, inventory_, "");
       if (!nodes.ok()) Fail(std::string(nodes.status().message()));
@@ -135,7 +135,7 @@ class Site {
     return lines;
   }
 
-  static void AddLines(const v1::Plan& plan, Lines& lines) {
+  static void AddLines(const v1::Plan& plan, FileLines& lines) {
     for (const v1::RolePlan& role : plan.roles()) {
       for (const v1::Step& step : role.steps()) {
         if (!step.has_file()) continue;
@@ -147,7 +147,7 @@ class Site {
 
   std::shared_ptr<const Playbook> playbook_;
   Inventory inventory_;
-  Lines known_;
+  FileLines known_;
 };
 
 }  // namespace
