@@ -13,17 +13,20 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# Half as large again as with xz, and unpacked, on each node, in a tenth of the time.
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 
-# muster_deb(<component> DESCRIPTION <text> [DEPENDS <list>] [RECOMMENDS <list>] [SCRIPTS <file>…])
+# muster_deb(<component> DESCRIPTION <text> [DEPENDS <list>] [RECOMMENDS <list>] [SUGGESTS <list>]
+#            [SCRIPTS <file>…])
 # SCRIPTS are debian/<component>/<name>. CPack adds what dpkg-shlibdeps finds to DEPENDS.
 macro(muster_deb component)
-  cmake_parse_arguments(deb "" "DESCRIPTION;DEPENDS;RECOMMENDS" "SCRIPTS" ${ARGN})
+  cmake_parse_arguments(deb "" "DESCRIPTION;DEPENDS;RECOMMENDS;SUGGESTS" "SCRIPTS" ${ARGN})
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME muster-${component})
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${deb_DESCRIPTION}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${deb_DEPENDS}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS "${deb_RECOMMENDS}")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SUGGESTS "${deb_SUGGESTS}")
   list(TRANSFORM deb_SCRIPTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/debian/${component}/)
   set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${deb_SCRIPTS}")
 endmacro()
@@ -50,6 +53,7 @@ muster_deb(cli
 Takes GPU servers from bare machines to a running Slurm cluster: enrols them,
 applies playbooks to them and shows how they fare. With the playbooks and
 documents to start from."
-  RECOMMENDS "openssh-client, mmdebstrap, uidmap, bubblewrap, squashfs-tools")
+  RECOMMENDS "openssh-client"
+  SUGGESTS "mmdebstrap, uidmap, bubblewrap, squashfs-tools")
 
 include(CPack)

@@ -46,7 +46,8 @@ controller Depends    libfreeipmi17
 controller Recommends ca-certificates
 controller Recommends muster-cli
 cli        Depends    libc6
-cli        Recommends openssh-client'
+cli        Recommends openssh-client
+cli        Suggests   mmdebstrap'
 readonly wanted_scripts='agent controller'
 
 failed=

@@ -18,10 +18,8 @@ controller_install() {  # GATE: on or off, see slurm_gate in controller.yaml
   fi
   node_put login1 /var/tmp/muster-packages "${packages[@]}"
   names=("${packages[@]##*/}")
-  # What muster-cli recommends builds images, which labs do on the host: 50 packages, 14 s of a processor.
   if ! {
     node_exec login1 env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 \
-      --no-install-recommends \
       "${names[@]/#//var/tmp/muster-packages/}" &&
     node_exec login1 muster init --cluster "$LAB_NAME" --controller login1:7443 --directory /etc/muster &&
     node_exec login1 sed -i -e "s/^slurm_gate: .*/slurm_gate: \"$gate\"/" \
