@@ -124,6 +124,10 @@ absl::Status Connection::Convert(const grpc::Status& status) const {
                    "again; copy /etc/muster/admin from it."
                  : "\n  Is musterd running there (systemctl status musterd), and is the port open "
                    "from here?");
+  } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    message = absl::StrCat("the controller at ", address_, " is older than this program and does ",
+                           "not know this call\n  `muster status` shows its version; `muster ",
+                           "controller update` brings it to that of a release.");
   } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     message = absl::StrCat("the controller at ", address_, " did not answer in time: ", message);
   }

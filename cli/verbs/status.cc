@@ -24,8 +24,10 @@ absl::StatusOr<int> Status(Context& context) {
   v1::GetStatusResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(),
                        &response));
-  ASSIGN_OR_RETURN(const v1::ListUpdatePoliciesResponse policies, ListPolicies(*connection));
-  ASSIGN_OR_RETURN(const v1::ListDriftResponse drift, ReadDrift(*connection, /*nodes=*/""));
+  ASSIGN_OR_RETURN(const v1::ListUpdatePoliciesResponse policies,
+                   OrNothing(ListPolicies(*connection)));
+  ASSIGN_OR_RETURN(const v1::ListDriftResponse drift,
+                   OrNothing(ReadDrift(*connection, /*nodes=*/"")));
   Show(context, response, [&] {
     const absl::Time now = context.clock->Now();
     return absl::StrCat(RenderStatus(response, connection->address(), now),

@@ -25,6 +25,20 @@ std::pair<std::string, std::string> Sign(const pki::Authority& authority, const 
 
 }  // namespace
 
+class FedController::Nodes final : public v1::NodeService::Service {
+ public:
+  explicit Nodes(FedController& controller) : controller_(controller) {}
+
+  grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
+                         v1::GetStatusResponse* response) override {
+    *response = controller_.status;
+    return grpc::Status::OK;
+  }
+
+ private:
+  FedController& controller_;
+};
+
 class FedController::Runs final : public v1::RunService::Service {
  public:
   explicit Runs(FedController& controller) : controller_(controller) {}
@@ -96,6 +110,7 @@ class FedController::Validations final : public v1::ValidationService::Service {
 FedController::FedController(const std::filesystem::path& folder)
     : authority_(pki::MakeCa("test", absl::Hours(24), absl::Now()).value()),
       config_directory_(folder / "admin"),
+      nodes_(std::make_unique<Nodes>(*this)),
       runs_(std::make_unique<Runs>(*this)),
       rollouts_(std::make_unique<Rollouts>(*this)),
       validations_(std::make_unique<Validations>(*this)) {
@@ -123,6 +138,7 @@ void FedController::Listen() {
   int port = 0;
   builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::SslServerCredentials(options),
                            &port);
+  builder.RegisterService(nodes_.get());
   builder.RegisterService(runs_.get());
   builder.RegisterService(rollouts_.get());
   builder.RegisterService(validations_.get());

@@ -1,5 +1,6 @@
 // A controller for watchers: it reports the events of a run, a rollout and a validation that a test
-// feeds it.
+// feeds it. It knows the status and no other call, as an older
+// controller would.
 #pragma once
 
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_metadata.h"
 #include "common/pki/authority.h"
+#include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/rollout.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "muster/v1/validation.grpc.pb.h"
@@ -84,14 +86,16 @@ class FedController {
   void Shutdown();
   void Restart();
 
-  v1::Run run;                // set them before anybody asks
-  v1::Rollout rollout;        //
-  v1::Validation validation;  //
+  v1::GetStatusResponse status;  // set them before anybody asks
+  v1::Run run;                   //
+  v1::Rollout rollout;           //
+  v1::Validation validation;     //
   Feed<v1::RunEvent> run_events;
   Feed<v1::RolloutEvent> rollout_events;
   Feed<v1::ValidationEvent> validation_events;
 
  private:
+  class Nodes;
   class Rollouts;
   class Runs;
   class Validations;
@@ -101,6 +105,7 @@ class FedController {
   const pki::Authority authority_;
   std::string config_directory_;
   std::string server_key_, server_certificate_;
+  std::unique_ptr<Nodes> nodes_;
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<Rollouts> rollouts_;
   std::unique_ptr<Validations> validations_;
