@@ -72,14 +72,16 @@ cgroup_parents() {
   if [[ -e /sys/fs/cgroup/cgroup.procs ]]; then echo "/sys/fs/cgroup/muster-lab/$LAB_NAME"; fi
 }
 
-# The lab's share of the processors beside other labs, where the hierarchy knows of processors: of
-# version 1 it always does, of version 2 once it is asked to.
+# The lab's share of the processors beside other labs. A hierarchy of version 2 counts processors for a
+# folder once each folder above it asks for that.
 cgroup_weigh() {  # PARENT WEIGHT
-  local parent=$1
+  local parent=$1 above
   if [[ -e $parent/cpu.shares ]]; then
     echo $((1024 * $2)) >"$parent/cpu.shares"
   elif [[ -e $parent/cgroup.subtree_control ]]; then
-    { echo +cpu >"${parent%/*/*}/cgroup.subtree_control"; echo +cpu >"${parent%/*}/cgroup.subtree_control"; } 2>/dev/null || true
+    for above in "${parent%/*/*}" "${parent%/*}"; do
+      (echo +cpu >"$above/cgroup.subtree_control") 2>/dev/null || true
+    done
     if [[ -e $parent/cpu.weight ]]; then echo $((100 * $2)) >"$parent/cpu.weight"; fi
   fi
 }

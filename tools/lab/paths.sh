@@ -16,6 +16,7 @@ LAB_PROXY_STATE=$LAB_STATE_ROOT/.proxy
 #     subnet                the third byte of 10.77.x.0/24
 #     suite                 bookworm or trixie
 #     switches              1 or 2
+#     weight                its share of the processors beside other labs
 #     uplink                of two switches: the state of the link between them
 #     hosts                 every name in the lab, as /etc/hosts
 #     ssh/                  config, private key, known host keys
