@@ -2,10 +2,10 @@
 #include <set>
 
 #include "absl/strings/str_split.h"
-#include "agent/facts/mount_field.h"
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
+#include "common/base/text/mount_field.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::agent {
@@ -20,21 +20,6 @@ const std::set<absl::string_view>& KernelsOwn() {
 }
 
 }  // namespace
-
-std::string UnescapeMountField(absl::string_view field) {
-  std::string text;
-  for (size_t i = 0; i < field.size(); ++i) {
-    const auto octal = [&field](size_t at) { return field[at] >= '0' && field[at] <= '7'; };
-    if (field[i] == '\\' && i + 3 < field.size() && octal(i + 1) && octal(i + 2) && octal(i + 3)) {
-      text += static_cast<char>((field[i + 1] - '0') * 64 + (field[i + 2] - '0') * 8 +
-                                (field[i + 3] - '0'));
-      i += 3;
-    } else {
-      text += field[i];
-    }
-  }
-  return text;
-}
 
 absl::Status ProbeMounts(const ProbeContext& context, v1::Facts& facts) {
   ASSIGN_OR_RETURN(const std::string text, ReadText(context.root + "/proc/self/mounts"));

@@ -2,26 +2,16 @@
 
 #include <unistd.h>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/sys/http/http_client.h"
+#include "common/sys/http/http_text.h"
 
 namespace muster::controller::snapshot {
 
 std::string UrlOf(absl::string_view uri, absl::string_view path) {
   while (absl::EndsWith(uri, "/")) uri.remove_suffix(1);
-  std::string url = absl::StrCat(uri, "/");
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (absl::ascii_isalnum(byte) || absl::StrContains("/-._~+:=@,", c)) {
-      url += c;
-    } else {
-      absl::StrAppendFormat(&url, "%%%02X", byte);
-    }
-  }
-  return url;
+  return absl::StrCat(uri, "/", sys::EscapeInUrl(path, "/-._~+:=@,"));
 }
 
 absl::Status Fetch(sys::HttpClient& http,

@@ -12,6 +12,7 @@
 #include "agent/burnin/bounded.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/base/text/mount_field.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {
@@ -20,22 +21,6 @@ namespace {
 // If a server is gone, every call waits for ever.
 constexpr absl::Duration kMountTimeout = absl::Seconds(30);
 constexpr char kMountsFile[] = "/proc/self/mounts";
-
-// proc(5) writes space, tab, newline and backslash as octal escapes of three digits.
-std::string Unescape(absl::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [&text, i](size_t n) { return text[i + n] >= '0' && text[i + n] <= '7'; };
-    if (text[i] == '\\' && i + 3 < text.size() && digit(1) && digit(2) && digit(3)) {
-      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                 (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
 
 absl::Status WriteAndRemove(sys::FileSystem& files, const std::string& path) {
   const std::string probe = absl::StrCat(path == "/" ? "" : path, "/.muster-", NewShortId(""));
@@ -65,7 +50,7 @@ std::vector<MountedAt> ParseMounts(absl::string_view mounts) {
     const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
     if (fields.size() < 4) continue;
     const std::vector<absl::string_view> options = absl::StrSplit(fields[3], ',');
-    all.push_back({.path = Unescape(fields[1]),
+    all.push_back({.path = UnescapeMountField(fields[1]),
                    .type = std::string(fields[2]),
                    .read_only = std::find(options.begin(), options.end(), "ro") != options.end()});
   }

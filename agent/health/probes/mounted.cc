@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "agent/facts/mount_field.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
+#include "common/base/text/mount_field.h"
 
 namespace muster::agent::health {
 namespace {

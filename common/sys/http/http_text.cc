@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 
 namespace muster::sys {
@@ -80,6 +81,19 @@ std::vector<std::string> UrlSecrets(const std::string& url) {
     if (!text.empty()) secrets.push_back(std::move(text));
   }
   return secrets;
+}
+
+std::string EscapeInUrl(absl::string_view text, absl::string_view plain) {
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(byte) || absl::StrContains(plain, c)) {
+      escaped += c;
+    } else {
+      absl::StrAppendFormat(&escaped, "%%%02X", byte);
+    }
+  }
+  return escaped;
 }
 
 std::optional<ContentRange> ParseContentRange(absl::string_view value) {

@@ -22,6 +22,9 @@ std::string DescribeUrl(const std::string& url);
 // The parts that DescribeUrl() leaves out, for checking whether a text contains them.
 std::vector<std::string> UrlSecrets(const std::string& url);
 
+// The text as a part of a url: all but letters, digits and `plain` becomes %XX.
+std::string EscapeInUrl(absl::string_view text, absl::string_view plain);
+
 // The value of a Content-Range header: "bytes 5-9/10", or "bytes 5-9/*" for an unknown total.
 struct ContentRange {
   uint64_t first = 0;

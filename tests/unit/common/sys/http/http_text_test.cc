@@ -27,6 +27,11 @@ TEST(HttpText, RefusesWhatIsNoHttpUrl) {
   EXPECT_FALSE(CheckHttpUrl("http://host/" + std::string(9000, 'a')).ok());
 }
 
+TEST(HttpText, EscapesWhatAnotherPartOfTheUrlWouldMean) {
+  EXPECT_EQ(EscapeInUrl("a b&c=d/\xc3\xa9%", "/"), "a%20b%26c%3Dd/%C3%A9%25");
+  EXPECT_EQ(EscapeInUrl("a/b", ""), "a%2Fb");
+}
+
 TEST(HttpText, DescribesWithoutSecrets) {
   EXPECT_EQ(DescribeUrl("https://ann:hunter2@host:8443/a/b.tar?X-Signature=hunter2#hunter2"),
             "https://host:8443/a/b.tar");
