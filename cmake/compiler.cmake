@@ -29,8 +29,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
-# What -O2 adds to the inlining of small functions takes GCC another third of its time, and nothing here
-# runs faster by it but what measures (muster_measures): docs/benchmarks.md, "Optimization".
+# What -O2 adds to the inlining of small functions takes GCC another third of its time, for code that is a
+# twentieth faster (docs/benchmarks.md, "Optimization"); what measures is worth it: muster_measures().
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(CMAKE_CXX_FLAGS_RELEASE "-O1 -finline-small-functions -findirect-inlining -fpartial-inlining")
 else()
