@@ -84,12 +84,4 @@ absl::Status Call(const Connection& connection, Stub& stub,
   return status;
 }
 
-// An empty response where the controller is older than this program and does not know the call, for
-// what a verb shows beside its subject.
-template <typename Response>
-absl::StatusOr<Response> OrNothing(absl::StatusOr<Response> response) {
-  if (absl::IsUnimplemented(response.status())) return Response();
-  return response;
-}
-
 }  // namespace muster::cli

@@ -74,7 +74,7 @@ absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
   std::string unlike;
   if (context.output == OutputFormat::kTable) {
     ASSIGN_OR_RETURN(const v1::CompareNodesResponse compared,
-                     OrNothing(ReadComparison(*connection, options.nodes)));
+                     ReadComparison(*connection, options.nodes));
     unlike = RenderDifferences(compared);
   }
   Show(context, response, [&]() -> std::string {

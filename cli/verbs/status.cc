@@ -18,6 +18,13 @@
 namespace muster::cli {
 namespace {
 
+// An empty response where the controller is older than this program and does not know the call.
+template <typename Response>
+absl::StatusOr<Response> OrNothing(absl::StatusOr<Response> response) {
+  if (absl::IsUnimplemented(response.status())) return Response();
+  return response;
+}
+
 absl::StatusOr<int> Status(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   v1::NodeService::Stub stub(connection->channel());
