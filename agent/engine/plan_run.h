@@ -10,7 +10,9 @@
 namespace muster::agent {
 
 struct PlanRunOptions {
-  int max_parallel_roles = 4;
+  // Most of them wait, for a program or for packages: those that wait for packages together get
+  // them in one transaction, and should be all.
+  int max_parallel_roles = 16;
   // How often `on_tick` is called while roles run.
   absl::Duration tick = absl::Milliseconds(200);
 };

@@ -6,12 +6,15 @@
 
 #include "absl/strings/match.h"
 #include "common/base/clock.h"
+#include "common/base/status.h"
 
 namespace muster::agent {
 namespace {
 
-// The time that roles need, after a transaction that they waited for, to reach their next packages.
-constexpr absl::Duration kMoment = absl::Milliseconds(500);
+// A transaction begins when no call has come for so long, which is what a role needs from one step
+// to the next, and after the longest wait in any case.
+constexpr absl::Duration kQuiet = absl::Milliseconds(100);
+constexpr absl::Duration kLongestGathering = absl::Seconds(1);
 // How often a call that waits looks whether it should stop.
 constexpr absl::Duration kLook = absl::Milliseconds(200);
 
@@ -44,7 +47,6 @@ bool ConcernsAll(const absl::Status& status) {
 std::vector<SharedTransactions::Call*> SharedTransactions::Companions() const {
   std::vector<Call*> companions;
   const Call& first = *calls_.front();
-  if (first.is_alone || !IsPlain(first.transaction)) return companions;
   for (Call* call : calls_) {
     if (call == &first || call->is_alone || !IsPlain(call->transaction) ||
         call->transaction.install_recommends != first.transaction.install_recommends)
@@ -59,6 +61,20 @@ bool SharedTransactions::HasComeThrough(const Call& call) {
   return call.is_new && HoldsForAll(*manager_, call.transaction, [](const PackageStatus& status) {
            return status.installed && !status.half_done;
          });
+}
+
+absl::Status SharedTransactions::Gather(const Call& first) {
+  RETURN_IF_ERROR(manager_->Update(absl::InfiniteDuration(), first.observer));
+  const auto count = [this] {
+    absl::MutexLock lock(&mutex_);
+    return calls_.size();
+  };
+  for (absl::Duration waited; waited < kLongestGathering; waited += kQuiet) {
+    const size_t before = count();
+    clock_.Sleep(kQuiet);
+    if (count() <= before) break;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status SharedTransactions::ApplyTogether(Call& first, const std::vector<Call*>& others) {
@@ -108,16 +124,15 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
     }
     if (call.is_done) return std::move(call.outcome);
     is_busy_ = true;
-    const absl::Duration age = clock_.Now() - ended_at_;
-    if (age >= absl::ZeroDuration() && age < kMoment) {  // negative: the clock was set back
-      mutex_.Unlock();
-      clock_.Sleep(kMoment);
-      mutex_.Lock();
-    }
+  }
+  absl::Status status = absl::OkStatus();
+  if (!call.is_alone && IsPlain(transaction)) {
+    status = Gather(call);
+    absl::MutexLock lock(&mutex_);
     others = Companions();
     for (Call* other : others) other->is_taken = true;
   }
-  absl::Status status = ApplyTogether(call, others);
+  if (status.ok()) status = ApplyTogether(call, others);
   const bool is_shared = status.ok() || ConcernsAll(status);
   const absl::Status shared = is_shared ? status : absl::OkStatus();
   std::vector<Call*> done;
@@ -137,7 +152,6 @@ absl::Status SharedTransactions::Apply(const PackageTransaction& transaction,
     calls_.erase(std::find(calls_.begin(), calls_.end(), other));
   }
   is_busy_ = false;
-  ended_at_ = clock_.Now();
   return status;
 }
 

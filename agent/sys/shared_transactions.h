@@ -20,10 +20,11 @@ namespace muster::agent {
 // A package manager that carries out calls of Apply() together. Roles run side by side, each with
 // packages of its own, and each transaction costs a second or two beside its packages: reading the
 // database, triggers, the journal of dpkg. While one runs, others wait; the next one takes along
-// all that wait and fit, which are plain installations of the same kind. One that begins just after
-// another waits a moment first, because several roles may have waited for that one. When a shared
-// transaction fails, a caller whose packages are there nevertheless succeeds, and each of the
-// others is tried alone and gets its own error. Thread-safe.
+// all that wait and fit, which are plain installations of the same kind. Before it begins it
+// fetches the lists where they are missing, and waits until no further call has come for a moment,
+// because roles that begin together, or waited for the same transaction, reach their packages at
+// about the same time. When a shared transaction fails, a caller whose packages are there
+// nevertheless succeeds, and each of the others is tried alone and gets its own error. Thread-safe.
 //
 // A caller that was taken along hears of activities while it waits, in the thread of the caller
 // that took it along, which gets the output.
@@ -73,6 +74,8 @@ class SharedTransactions final : public PackageManager {
 
   // The calls that wait and may go along with the first.
   std::vector<Call*> Companions() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Fetches the lists that the first call needs, and lets others join it.
+  absl::Status Gather(const Call& first);
   absl::Status ApplyTogether(Call& first, const std::vector<Call*>& others);
   // Whether a transaction that failed has installed all that this call wanted.
   bool HasComeThrough(const Call& call);
@@ -80,8 +83,7 @@ class SharedTransactions final : public PackageManager {
   const std::unique_ptr<PackageManager> manager_;
   Clock& clock_;
   absl::Mutex mutex_;
-  bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;  // the first call's transaction runs
-  absl::Time ended_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();  // the last transaction
+  bool is_busy_ ABSL_GUARDED_BY(mutex_) = false;     // the first call's transaction runs
   std::deque<Call*> calls_ ABSL_GUARDED_BY(mutex_);  // in the order in which they came
 };
 

@@ -1,6 +1,8 @@
 // A clock that moves only when the test says so.
 #pragma once
 
+#include <functional>
+
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -36,7 +38,13 @@ class FakeClock final : public Clock {
   }
 
   // Advances the time itself, so that code under test that waits alone continues.
-  void Sleep(absl::Duration duration) override { Advance(duration); }
+  void Sleep(absl::Duration duration) override {
+    Advance(duration);
+    if (on_sleep) on_sleep();
+  }
+
+  // What happens while somebody sleeps, in that thread; to be set before.
+  std::function<void()> on_sleep = nullptr;
 
  private:
   static constexpr absl::Duration kLook = absl::Milliseconds(2);

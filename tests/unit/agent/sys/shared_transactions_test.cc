@@ -51,9 +51,12 @@ class SharedTransactionsTest : public ::testing::Test {
   void End() {
     may_end_.Notify();
     first_.thread.join();
+    JoinOthers();
+    EXPECT_OK(first_.outcome);
+  }
+  void JoinOthers() {
     for (Role& role : others_)
       if (role.thread.joinable()) role.thread.join();
-    EXPECT_OK(first_.outcome);
   }
 
   FakeClock clock_;
@@ -127,6 +130,46 @@ TEST_F(SharedTransactionsTest, WhoWaitsMayStop) {
   EXPECT_THAT(munge.outcome, StatusIs(absl::StatusCode::kCancelled, ::testing::_));
   End();
   EXPECT_THAT(inner_.log(), ElementsAre("install first"));
+}
+
+TEST_F(SharedTransactionsTest, GathersThoseThatComeAtAboutTheSameTime) {
+  int sleeps = 0;
+  clock_.on_sleep = [&] {
+    if (++sleeps == 1) Wait({.install = {"munge"}});
+    if (sleeps == 2) Wait({.install = {"podman"}});
+  };
+  ASSERT_OK(packages_.Apply({.install = {"chrony"}}, PackageObserver{}));
+  JoinOthers();
+  EXPECT_THAT(inner_.log(), ElementsAre("install chrony munge podman"));
+  EXPECT_EQ(sleeps, 3);  // nobody came in the last
+}
+
+TEST_F(SharedTransactionsTest, GathersForASecondAtMost) {
+  const absl::Time began = clock_.Now();
+  clock_.on_sleep = [this] {
+    if (inner_.log().empty()) Wait({.install = {"munge"}});
+  };
+  ASSERT_OK(packages_.Apply({.install = {"chrony"}}, PackageObserver{}));
+  EXPECT_LE(clock_.Now() - began, absl::Seconds(1));
+  JoinOthers();
+  EXPECT_THAT(inner_.log(), ElementsAre("install chrony munge"));
+}
+
+TEST_F(SharedTransactionsTest, WhatIsNotPlainWaitsForNobody) {
+  const absl::Time began = clock_.Now();
+  ASSERT_OK(packages_.Apply({.install = {"chrony=1"}}, PackageObserver{}));
+  EXPECT_EQ(clock_.Now(), began);
+}
+
+TEST_F(SharedTransactionsTest, FetchesMissingListsFirst) {
+  inner_.has_lists = false;
+  inner_.update_error = absl::UnavailableError("no route to host");
+  EXPECT_THAT(packages_.Apply({.install = {"chrony"}}, PackageObserver{}),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_THAT(inner_.log(), ElementsAre("update"));
+  inner_.update_error = absl::OkStatus();
+  EXPECT_OK(packages_.Apply({.install = {"chrony"}}, PackageObserver{}));
+  EXPECT_THAT(inner_.log(), ElementsAre("update", "update", "install chrony"));
 }
 
 TEST_F(SharedTransactionsTest, OneAfterTheOtherStaySo) {
