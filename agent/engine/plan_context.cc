@@ -86,6 +86,16 @@ std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role,
   return "";
 }
 
+void PlanContext::NoteStarted(const v1::Step& step) {
+  absl::MutexLock lock(&mutex_);
+  started_.insert(step.step_id());
+}
+
+bool PlanContext::HasStarted(const v1::Step& step) const {
+  absl::MutexLock lock(&mutex_);
+  return started_.count(step.step_id()) > 0;
+}
+
 bool PlanContext::IsDirty(const std::string& handler_id) const {
   if (journal_.IsDirty(handler_id)) return true;
   absl::MutexLock lock(&mutex_);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "agent/engine/step_run.h"
 #include "common/base/proto_time.h"
@@ -65,6 +66,36 @@ absl::StatusOr<std::optional<RoleEnd>> RunStepsOfRole(PlanContext& context,
   return end;
 }
 
+// Whether a step of the role has started the unit that the handler restarts or reloads, after all
+// that notified the handler: the unit has read it. A start makes systemd read changed unit files
+// first.
+bool HasStartedSince(const PlanContext& context, const v1::RolePlan& role,
+                     const v1::Step& handler) {
+  if (!handler.has_unit() || (handler.unit().state() != v1::UNIT_STATE_RESTARTED &&
+                              handler.unit().state() != v1::UNIT_STATE_RELOADED))
+    return false;
+  bool started = false;
+  for (const v1::Step& step : role.steps()) {
+    if (step.has_unit() && step.unit().name() == handler.unit().name() &&
+        context.HasStarted(step)) {
+      started = true;
+    } else if (context.Outcome(step.step_id()) == v1::STEP_STATUS_CHANGED &&
+               absl::c_linear_search(step.notify(), handler.step_id())) {
+      started = false;
+    }
+  }
+  return started;
+}
+
+absl::Status SettleStarted(PlanContext& context, const v1::RolePlan& role,
+                           const v1::Step& handler) {
+  v1::StepResult result = NewResult(role, handler, /*handler=*/true, v1::STEP_STATUS_OK);
+  result.set_message(absl::StrCat(handler.unit().name(), " has started since the change"));
+  *result.mutable_started_at() = ToTimestamp(context.clock().Now());
+  return context.Record(result, context.plan().check_only() ? "" : handler.step_id(),
+                        Journal::Durability::kLazy);
+}
+
 absl::StatusOr<std::optional<RoleEnd>> RunHandlersOfRole(PlanContext& context,
                                                          const v1::RolePlan& role) {
   RoleEnd end = RoleEnd::kSucceeded;
@@ -78,6 +109,10 @@ absl::StatusOr<std::optional<RoleEnd>> RunHandlersOfRole(PlanContext& context,
         // The playbook says that there is nothing to do on this node: the bit would stay for ever.
         RETURN_IF_ERROR(Skip(context, role, handler, /*handler=*/true, handler.skip_reason(),
                              context.plan().check_only() ? "" : handler.step_id()));
+        continue;
+      }
+      if (HasStartedSince(context, role, handler)) {
+        RETURN_IF_ERROR(SettleStarted(context, role, handler));
         continue;
       }
       ASSIGN_OR_RETURN(const std::optional<v1::StepStatus> outcome,

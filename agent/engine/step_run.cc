@@ -64,6 +64,16 @@ std::string WhyReboot(const Resource* resource) {
   return finding == nullptr ? "" : ValidUtf8(finding->why_reboot(), kMaxReasonBytes);
 }
 
+// Whether the step is to start a unit that did not run at all. One that was about to start may have
+// read its files already.
+bool IsStart(const v1::Step& step, const std::vector<Change>& found) {
+  return step.has_unit() && step.unit().state() == v1::UNIT_STATE_STARTED &&
+         std::any_of(found.begin(), found.end(), [](const Change& change) {
+           return change.field == "state" &&
+                  (change.before == "inactive" || change.before == "failed");
+         });
+}
+
 // A step on its way from the first check to its outcome.
 struct Member {
   const v1::Step* step = nullptr;
@@ -138,6 +148,9 @@ absl::StatusOr<v1::StepStatus> StepRun::Settle(const Member& member, v1::StepSta
   *result.mutable_elapsed() =
       ToProtoDuration(std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
 
+  if (status == v1::STEP_STATUS_CHANGED && !context_.plan().check_only() &&
+      IsStart(step, member.found))
+    context_.NoteStarted(step);
   const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
   const bool cleans = handler_ && (succeeded || is_done) && !context_.plan().check_only();
   // Anything that can be checked again may be lost in a power cut; an act that cannot may not.

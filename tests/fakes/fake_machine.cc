@@ -147,6 +147,34 @@ class FakeCommand final : public Resource {
   const std::string name_;
 };
 
+class FakeUnit final : public Resource {
+ public:
+  FakeUnit(FakeMachine& node, const v1::UnitResource& spec) : node_(node), spec_(spec) {}
+  std::string Id() const override { return absl::StrCat("unit[", spec_.name(), "]"); }
+  absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CommonCheck(node_, Id()));
+    if (AlwaysChanges()) return std::vector<Change>{{"state", "active", "restarted"}};
+    absl::MutexLock lock(&node_.mutex_);
+    const auto it = node_.state_.find(spec_.name());
+    const std::string state = it == node_.state_.end() ? "inactive" : it->second;
+    if (state == "active") return std::vector<Change>{};
+    return std::vector<Change>{{"state", state, "started"}};
+  }
+  absl::Status Apply(ApplyObserver& observer) override {
+    RETURN_IF_ERROR(CommonApply(node_, Id(), observer));
+    node_.Set(spec_.name(), "active");
+    if (!AlwaysChanges()) return absl::OkStatus();
+    absl::MutexLock lock(&node_.mutex_);
+    ++node_.command_runs_[spec_.name()];
+    return absl::OkStatus();
+  }
+  bool AlwaysChanges() const override { return spec_.state() == v1::UNIT_STATE_RESTARTED; }
+
+ private:
+  FakeMachine& node_;
+  const v1::UnitResource spec_;
+};
+
 class FakeReboot final : public Resource {
  public:
   FakeReboot(FakeMachine& node, const v1::RebootResource& spec) : node_(node), spec_(spec) {}
@@ -220,6 +248,7 @@ absl::StatusOr<std::unique_ptr<Resource>> FakeMachine::Make(const v1::Step& step
   if (step.has_package_repository())
     return std::make_unique<FakeRepository>(*this, step.package_repository().name());
   if (step.has_command()) return std::make_unique<FakeCommand>(*this, step.command().argv(0));
+  if (step.has_unit()) return std::make_unique<FakeUnit>(*this, step.unit());
   if (step.has_reboot()) return std::make_unique<FakeReboot>(*this, step.reboot());
   if (step.has_pending_reboot())
     return std::make_unique<FakePendingReboot>(*this, step.pending_reboot());

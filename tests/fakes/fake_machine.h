@@ -17,8 +17,9 @@
 namespace muster::agent {
 
 // Steps mean: file = state[path] is content; package = every name is in state; command = runs once
-// more each time ("always", for handlers); reboot = requested by /run/reboot-required in the state,
-// or always. Thread-safe.
+// more each time ("always", for handlers); unit = runs when state[name] is "active", and counts its
+// restarts as those of a command of that name; reboot = requested by /run/reboot-required in the
+// state, or always. Thread-safe.
 class FakeMachine {
  public:
   // The factory of resources, in the engine's form.
@@ -76,6 +77,7 @@ class FakeMachine {
   friend class FakePackage;
   friend class FakeRepository;
   friend class FakeCommand;
+  friend class FakeUnit;
 
   mutable absl::Mutex mutex_;
   std::map<std::string, std::string> state_ ABSL_GUARDED_BY(mutex_);

@@ -62,5 +62,49 @@ TEST_F(EngineTest, AHandlerThatDoesNotApplyIsSkippedOnceAndNoLongerDue) {
   EXPECT_EQ(node_.CommandRuns("restart"), 0);
 }
 
+v1::Step Unit(const std::string& id, v1::UnitState state) {
+  v1::Step step;
+  step.set_step_id(id);
+  step.mutable_unit()->set_name("slurmd.service");
+  step.mutable_unit()->set_state(state);
+  return step;
+}
+
+constexpr char kRestartSlurmd[] = "slurmd/handler/restart slurmd";
+
+v1::RolePlan Slurmd(const std::string& before, const std::string& after) {
+  return Role("slurmd",
+              {File("slurmd/before", "/before", before, {kRestartSlurmd}),
+               Unit("slurmd/runs", v1::UNIT_STATE_STARTED),
+               File("slurmd/after", "/after", after, {kRestartSlurmd})},
+              {}, {Unit(kRestartSlurmd, v1::UNIT_STATE_RESTARTED)});
+}
+
+TEST_F(EngineTest, AUnitThatHasStartedAfterTheChangeIsNotRestarted) {
+  node_.Set("/after", "1");
+  EXPECT_TRUE(Run(MakePlan(1, {Slurmd("1", "1")})).succeeded());
+  EXPECT_EQ(node_.state().at("slurmd.service"), "active");
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 0);
+  const v1::StepResult result = Results("r-1/0")[kRestartSlurmd];
+  EXPECT_EQ(result.status(), v1::STEP_STATUS_OK);
+  EXPECT_EQ(result.message(), "slurmd.service has started since the change");
+  EXPECT_FALSE(journal_->IsDirty(kRestartSlurmd));
+  // It runs already.
+  EXPECT_TRUE(Run(MakePlan(2, {Slurmd("2", "1")})).succeeded());
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);
+}
+
+TEST_F(EngineTest, AUnitThatHasStartedBeforeTheChangeIsRestarted) {
+  EXPECT_TRUE(Run(MakePlan(1, {Slurmd("1", "1")})).succeeded());
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);
+}
+
+TEST_F(EngineTest, AUnitThatWasAboutToStartIsRestarted) {
+  node_.Set("/after", "1");
+  node_.Set("slurmd.service", "activating");
+  EXPECT_TRUE(Run(MakePlan(1, {Slurmd("1", "1")})).succeeded());
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);
+}
+
 }  // namespace
 }  // namespace muster::agent
