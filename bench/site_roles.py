@@ -6,7 +6,7 @@ import update_steps
 from lab import Failed
 
 CLUSTER = 3  # workers of the no-op; the others are bare until their first rollout is measured
-PAIRS = 2
+PAIRS = 3
 NODES = CLUSTER + 2 * PAIRS
 NOOPS = 5
 VARIABLES = """groups:
