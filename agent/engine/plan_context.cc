@@ -86,14 +86,15 @@ std::string PlanContext::WouldChangeBefore(const v1::RolePlan& role,
   return "";
 }
 
-void PlanContext::NoteStarted(const v1::Step& step) {
+void PlanContext::NoteNotified(const std::string& handler_id, bool is_down) {
   absl::MutexLock lock(&mutex_);
-  started_.insert(step.step_id());
+  was_down_[handler_id] = is_down;
 }
 
-bool PlanContext::HasStarted(const v1::Step& step) const {
+bool PlanContext::WasDown(const std::string& handler_id) const {
   absl::MutexLock lock(&mutex_);
-  return started_.count(step.step_id()) > 0;
+  const auto it = was_down_.find(handler_id);
+  return it != was_down_.end() && it->second;
 }
 
 bool PlanContext::IsDirty(const std::string& handler_id) const {

@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "agent/engine/step_run.h"
 #include "common/base/proto_time.h"
@@ -66,25 +65,13 @@ absl::StatusOr<std::optional<RoleEnd>> RunStepsOfRole(PlanContext& context,
   return end;
 }
 
-// Whether a step of the role has started the unit that the handler restarts or reloads, after all
-// that notified the handler: the unit has read it. A start makes systemd read changed unit files
-// first.
-bool HasStartedSince(const PlanContext& context, const v1::RolePlan& role,
-                     const v1::Step& handler) {
-  if (!handler.has_unit() || (handler.unit().state() != v1::UNIT_STATE_RESTARTED &&
-                              handler.unit().state() != v1::UNIT_STATE_RELOADED))
-    return false;
-  bool started = false;
-  for (const v1::Step& step : role.steps()) {
-    if (step.has_unit() && step.unit().name() == handler.unit().name() &&
-        context.HasStarted(step)) {
-      started = true;
-    } else if (context.Outcome(step.step_id()) == v1::STEP_STATUS_CHANGED &&
-               absl::c_linear_search(step.notify(), handler.step_id())) {
-      started = false;
-    }
-  }
-  return started;
+// Whether the unit runs that the handler restarts or reloads, and did not after its files had
+// changed: it has read them as they are.
+bool HasStartedSince(PlanContext& context, const v1::Step& handler) {
+  if (!RestartsUnit(handler) || !context.WasDown(handler.step_id())) return false;
+  const auto resource = context.factory()(handler, /*want_diff=*/false);
+  auto* unit = resource.ok() ? dynamic_cast<UnitRestart*>(resource->get()) : nullptr;
+  return unit != nullptr && unit->Runs().value_or(false);
 }
 
 absl::Status SettleStarted(PlanContext& context, const v1::RolePlan& role,
@@ -111,7 +98,7 @@ absl::StatusOr<std::optional<RoleEnd>> RunHandlersOfRole(PlanContext& context,
                              context.plan().check_only() ? "" : handler.step_id()));
         continue;
       }
-      if (HasStartedSince(context, role, handler)) {
+      if (HasStartedSince(context, handler)) {
         RETURN_IF_ERROR(SettleStarted(context, role, handler));
         continue;
       }

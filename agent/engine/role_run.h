@@ -68,10 +68,11 @@ class PlanContext {
   // own or of a role that it needs: the first that would change something and may provide what
   // `missing` lacks; "an earlier play" if that was it. Empty: none yet.
   std::string WouldChangeBefore(const v1::RolePlan& role, const absl::Status& missing) const;
-  // Remembers that the step has started its unit, which did not run.
-  void NoteStarted(const v1::Step& step);
-  // False: perhaps an earlier life of the agent did.
-  bool HasStarted(const v1::Step& step) const;
+  // Remembers whether the unit that the handler restarts was down after the latest change that
+  // notified it: then its next start reads that change, and all before it.
+  void NoteNotified(const std::string& handler_id, bool is_down);
+  // False also where an earlier life of the agent made the change.
+  bool WasDown(const std::string& handler_id) const;
   // In the journal; in check mode, whether it would be.
   bool IsDirty(const std::string& handler_id) const;
 
@@ -105,8 +106,8 @@ class PlanContext {
   mutable absl::Mutex mutex_;
   std::map<std::string, v1::StepStatus> outcomes_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> would_change_ ABSL_GUARDED_BY(mutex_);  // step ids
-  std::set<std::string> started_ ABSL_GUARDED_BY(mutex_);       // the same
   std::map<std::string, bool> would_be_dirty_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, bool> was_down_ ABSL_GUARDED_BY(mutex_);  // by handler
 };
 
 enum class RoleEnd { kSucceeded, kFailed, kCancelled };

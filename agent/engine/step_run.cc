@@ -64,14 +64,12 @@ std::string WhyReboot(const Resource* resource) {
   return finding == nullptr ? "" : ValidUtf8(finding->why_reboot(), kMaxReasonBytes);
 }
 
-// Whether the step is to start a unit that did not run at all. One that was about to start may have
-// read its files already.
-bool IsStart(const v1::Step& step, const std::vector<Change>& found) {
-  return step.has_unit() && step.unit().state() == v1::UNIT_STATE_STARTED &&
-         std::any_of(found.begin(), found.end(), [](const Change& change) {
-           return change.field == "state" &&
-                  (change.before == "inactive" || change.before == "failed");
-         });
+// The handler of the role that restarts or reloads a unit; nullptr: the id is another's.
+const v1::Step* FindRestart(const v1::RolePlan& role, const std::string& handler_id) {
+  for (const v1::Step& handler : role.handlers()) {
+    if (handler.step_id() == handler_id) return RestartsUnit(handler) ? &handler : nullptr;
+  }
+  return nullptr;
 }
 
 // A step on its way from the first check to its outcome.
@@ -108,6 +106,8 @@ class StepRun {
   absl::StatusOr<End> Reboot(Member member);
   absl::StatusOr<End> SettleRebooted(const v1::Step& step, const v1::RebootArmed& armed);
   void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
+  // After a change: whether the units that it concerns run.
+  void NoteNotified(const v1::Step& step);
 
   PlanContext& context_;
   const v1::RolePlan& role_;
@@ -148,9 +148,6 @@ absl::StatusOr<v1::StepStatus> StepRun::Settle(const Member& member, v1::StepSta
   *result.mutable_elapsed() =
       ToProtoDuration(std::max(absl::ZeroDuration(), context_.clock().Now() - member.started));
 
-  if (status == v1::STEP_STATUS_CHANGED && !context_.plan().check_only() &&
-      IsStart(step, member.found))
-    context_.NoteStarted(step);
   const bool succeeded = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_CHANGED;
   const bool cleans = handler_ && (succeeded || is_done) && !context_.plan().check_only();
   // Anything that can be checked again may be lost in a power cut; an act that cannot may not.
@@ -277,6 +274,16 @@ absl::Status StepRun::RecordIntent(const Member& member) {
   return context_.journal().RecordIntent(intent);
 }
 
+void StepRun::NoteNotified(const v1::Step& step) {
+  for (const std::string& id : step.notify()) {
+    const v1::Step* handler = FindRestart(role_, id);
+    if (handler == nullptr) continue;
+    const auto resource = context_.factory()(*handler, /*want_diff=*/false);
+    auto* unit = resource.ok() ? dynamic_cast<UnitRestart*>(resource->get()) : nullptr;
+    context_.NoteNotified(id, unit != nullptr && unit->NextStartReadsAll().value_or(false));
+  }
+}
+
 absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
   // Installations of several roles may become one transaction (SharedTransactions).
   std::optional<absl::ReaderMutexLock> beside_others;
@@ -296,6 +303,7 @@ absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
   StepObserver observer(context_, role_, step);
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
+  for (const Member& member : go) NoteNotified(*member.step);
   beside_others.reset();
   alone.reset();
   // It was told to let go, and continues in the agent's next life.
@@ -340,6 +348,11 @@ absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
 }
 
 }  // namespace
+
+bool RestartsUnit(const v1::Step& handler) {
+  return handler.has_unit() && (handler.unit().state() == v1::UNIT_STATE_RESTARTED ||
+                                handler.unit().state() == v1::UNIT_STATE_RELOADED);
+}
 
 v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool handler,
                          v1::StepStatus status) {

@@ -70,6 +70,16 @@ class PrintingCheck {
   virtual const std::string& check_output() const = 0;
 };
 
+// An aspect of resources that restart or reload a unit.
+class UnitRestart {
+ public:
+  virtual ~UnitRestart() = default;
+  // Whether the unit does not run, so that its next start reads all files as they are now; lets
+  // systemd read those of the unit.
+  virtual absl::StatusOr<bool> NextStartReadsAll() = 0;
+  virtual absl::StatusOr<bool> Runs() = 0;
+};
+
 // An aspect of resources that find out whether the node has to reboot, and do nothing about it.
 class RebootFinding {
  public:

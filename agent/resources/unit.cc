@@ -33,7 +33,7 @@ bool IsMasked(const UnitStatus& status) {
   return status.load_state == "masked" || absl::StartsWith(status.unit_file_state, "masked");
 }
 
-class Unit final : public Resource {
+class Unit final : public Resource, public UnitRestart {
  public:
   Unit(v1::UnitResource spec, ResourceContext& context)
       : spec_(std::move(spec)), context_(context) {}
@@ -70,6 +70,21 @@ class Unit final : public Resource {
 
   bool AlwaysChanges() const override {
     return spec_.state() == v1::UNIT_STATE_RESTARTED || spec_.state() == v1::UNIT_STATE_RELOADED;
+  }
+
+  absl::StatusOr<bool> NextStartReadsAll() override {
+    ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(spec_.name()));
+    if (IsStopped(status) && status.need_daemon_reload) {
+      RETURN_IF_ERROR(context_.units.DaemonReload());
+      // Something may have started it in between.
+      ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
+    }
+    return IsStopped(status);
+  }
+
+  absl::StatusOr<bool> Runs() override {
+    ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(spec_.name()));
+    return IsActive(status) && !status.need_daemon_reload;
   }
 
  private:

@@ -147,16 +147,14 @@ class FakeCommand final : public Resource {
   const std::string name_;
 };
 
-class FakeUnit final : public Resource {
+class FakeUnit final : public Resource, public UnitRestart {
  public:
   FakeUnit(FakeMachine& node, const v1::UnitResource& spec) : node_(node), spec_(spec) {}
   std::string Id() const override { return absl::StrCat("unit[", spec_.name(), "]"); }
   absl::StatusOr<std::vector<Change>> Check() override {
     RETURN_IF_ERROR(CommonCheck(node_, Id()));
     if (AlwaysChanges()) return std::vector<Change>{{"state", "active", "restarted"}};
-    absl::MutexLock lock(&node_.mutex_);
-    const auto it = node_.state_.find(spec_.name());
-    const std::string state = it == node_.state_.end() ? "inactive" : it->second;
+    const std::string state = State();
     if (state == "active") return std::vector<Change>{};
     return std::vector<Change>{{"state", state, "started"}};
   }
@@ -169,8 +167,16 @@ class FakeUnit final : public Resource {
     return absl::OkStatus();
   }
   bool AlwaysChanges() const override { return spec_.state() == v1::UNIT_STATE_RESTARTED; }
+  absl::StatusOr<bool> NextStartReadsAll() override { return State() == "inactive"; }
+  absl::StatusOr<bool> Runs() override { return State() == "active"; }
 
  private:
+  std::string State() const {
+    const std::map<std::string, std::string> all = node_.state();
+    const auto it = all.find(spec_.name());
+    return it == all.end() ? "inactive" : it->second;
+  }
+
   FakeMachine& node_;
   const v1::UnitResource spec_;
 };

@@ -94,6 +94,34 @@ TEST_F(EngineTest, AUnitThatHasStartedAfterTheChangeIsNotRestarted) {
   EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);
 }
 
+TEST_F(EngineTest, AUnitThatItsPackageStartsAfterTheChangeIsNotRestarted) {
+  node_.during_apply["package[slurmd]"] = [this](ApplyObserver&) {
+    node_.Set("slurmd.service", "active");
+  };
+  v1::RolePlan role = Slurmd("1", "");
+  *role.mutable_steps(1) = Package("slurmd/package", {"slurmd"});
+  EXPECT_TRUE(Run(MakePlan(1, {role})).succeeded());
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 0);
+  EXPECT_EQ(Results("r-1/0")[kRestartSlurmd].status(), v1::STEP_STATUS_OK);
+}
+
+TEST_F(EngineTest, AUnitThatNothingHasStartedIsRestarted) {
+  v1::RolePlan role = Slurmd("1", "1");
+  role.mutable_steps()->DeleteSubrange(1, 1);
+  EXPECT_TRUE(Run(MakePlan(1, {role})).succeeded());
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);
+}
+
+TEST_F(EngineTest, AnEarlierPlansRestartIsNotForgotten) {
+  node_.Set("/after", "1");
+  node_.apply_errors["unit[slurmd.service]"] = absl::InternalError("no");
+  EXPECT_FALSE(Run(MakePlan(1, {Slurmd("1", "1")})).succeeded());
+  node_.apply_errors.clear();
+  node_.Set("slurmd.service", "active");
+  EXPECT_TRUE(Run(MakePlan(2, {Slurmd("1", "1")})).succeeded());
+  EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);
+}
+
 TEST_F(EngineTest, AUnitThatHasStartedBeforeTheChangeIsRestarted) {
   EXPECT_TRUE(Run(MakePlan(1, {Slurmd("1", "1")})).succeeded());
   EXPECT_EQ(node_.CommandRuns("slurmd.service"), 1);

@@ -56,6 +56,23 @@ TEST_F(UnitTest, LeavesSystemdAloneWhereNoFileChanged) {
   EXPECT_THAT(node_.units.log(), ElementsAre("start a.service"));
 }
 
+TEST_F(UnitTest, KnowsWhetherItsNextStartReadsAll) {
+  Status("a.service").need_daemon_reload = true;
+  const auto resource = Make(R"(unit { name: "a.service" state: UNIT_STATE_RESTARTED })");
+  auto* restart = dynamic_cast<UnitRestart*>(resource.get());
+  ASSERT_NE(restart, nullptr);
+  EXPECT_TRUE(*restart->NextStartReadsAll());
+  EXPECT_THAT(node_.units.log(), ElementsAre("daemon-reload"));
+  EXPECT_FALSE(*restart->Runs());
+  Status("a.service").active_state = "active";
+  Status("a.service").need_daemon_reload = true;
+  EXPECT_FALSE(*restart->NextStartReadsAll());
+  EXPECT_FALSE(*restart->Runs());
+  Status("a.service").need_daemon_reload = false;
+  EXPECT_TRUE(*restart->Runs());
+  EXPECT_THAT(node_.units.log(), ElementsAre("daemon-reload"));
+}
+
 TEST_F(UnitTest, HandlersAlwaysAct) {
   Status("a.service").active_state = "active";
   const auto restart = Make(R"(unit { name: "a.service" state: UNIT_STATE_RESTARTED })");
