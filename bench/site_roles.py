@@ -45,7 +45,7 @@ def measure(lab, first_node, figures):
         update_steps.measure(lab, nodes[:CLUSTER], figures)
         seconds = {"apt": [], "muster": []}
         for i, node in enumerate(nodes[CLUSTER:]):
-            # A B, B A
+            # A B, B A, A B
             if i % 4 in (0, 3):
                 seconds["apt"].append(lab.timed(
                     node, "env", "DEBIAN_FRONTEND=noninteractive", "bash", "-c", ALONE, "bash",

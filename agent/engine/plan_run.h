@@ -10,8 +10,8 @@
 namespace muster::agent {
 
 struct PlanRunOptions {
-  // Most of them wait, for a program or for packages: those that wait for packages together get
-  // them in one transaction, and should be all.
+  // Most of them wait, for a program or for packages; those that wait for packages at the same time
+  // get them in one transaction.
   int max_parallel_roles = 16;
   // How often `on_tick` is called while roles run.
   absl::Duration tick = absl::Milliseconds(200);

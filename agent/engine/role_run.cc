@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/engine/restart_need.h"
 #include "agent/engine/step_run.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
@@ -65,22 +66,12 @@ absl::StatusOr<std::optional<RoleEnd>> RunStepsOfRole(PlanContext& context,
   return end;
 }
 
-// Whether the unit runs that the handler restarts or reloads, and did not after its files had
-// changed: it has read them as they are.
-bool HasStartedSince(PlanContext& context, const v1::Step& handler) {
-  if (!RestartsUnit(handler) || !context.WasDown(handler.step_id())) return false;
-  const auto resource = context.factory()(handler, /*want_diff=*/false);
-  auto* unit = resource.ok() ? dynamic_cast<UnitRestart*>(resource->get()) : nullptr;
-  return unit != nullptr && unit->Runs().value_or(false);
-}
-
 absl::Status SettleStarted(PlanContext& context, const v1::RolePlan& role,
                            const v1::Step& handler) {
   v1::StepResult result = NewResult(role, handler, /*handler=*/true, v1::STEP_STATUS_OK);
   result.set_message(absl::StrCat(handler.unit().name(), " has started since the change"));
   *result.mutable_started_at() = ToTimestamp(context.clock().Now());
-  return context.Record(result, context.plan().check_only() ? "" : handler.step_id(),
-                        Journal::Durability::kLazy);
+  return context.Record(result, /*clean_handler=*/handler.step_id(), Journal::Durability::kLazy);
 }
 
 absl::StatusOr<std::optional<RoleEnd>> RunHandlersOfRole(PlanContext& context,

@@ -8,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "agent/engine/reboot_run.h"
+#include "agent/engine/restart_need.h"
 #include "agent/engine/step_report.h"
 #include "agent/resources/resource.h"
 #include "common/base/proto_time.h"
@@ -64,14 +65,6 @@ std::string WhyReboot(const Resource* resource) {
   return finding == nullptr ? "" : ValidUtf8(finding->why_reboot(), kMaxReasonBytes);
 }
 
-// The handler of the role that restarts or reloads a unit; nullptr: the id is another's.
-const v1::Step* FindRestart(const v1::RolePlan& role, const std::string& handler_id) {
-  for (const v1::Step& handler : role.handlers()) {
-    if (handler.step_id() == handler_id) return RestartsUnit(handler) ? &handler : nullptr;
-  }
-  return nullptr;
-}
-
 // A step on its way from the first check to its outcome.
 struct Member {
   const v1::Step* step = nullptr;
@@ -106,8 +99,6 @@ class StepRun {
   absl::StatusOr<End> Reboot(Member member);
   absl::StatusOr<End> SettleRebooted(const v1::Step& step, const v1::RebootArmed& armed);
   void Absorb(const std::vector<const v1::Step*>& steps, std::vector<Member>& go);
-  // After a change: whether the units that it concerns run.
-  void NoteNotified(const v1::Step& step);
 
   PlanContext& context_;
   const v1::RolePlan& role_;
@@ -274,16 +265,6 @@ absl::Status StepRun::RecordIntent(const Member& member) {
   return context_.journal().RecordIntent(intent);
 }
 
-void StepRun::NoteNotified(const v1::Step& step) {
-  for (const std::string& id : step.notify()) {
-    const v1::Step* handler = FindRestart(role_, id);
-    if (handler == nullptr) continue;
-    const auto resource = context_.factory()(*handler, /*want_diff=*/false);
-    auto* unit = resource.ok() ? dynamic_cast<UnitRestart*>(resource->get()) : nullptr;
-    context_.NoteNotified(id, unit != nullptr && unit->NextStartReadsAll().value_or(false));
-  }
-}
-
 absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
   // Installations of several roles may become one transaction (SharedTransactions).
   std::optional<absl::ReaderMutexLock> beside_others;
@@ -303,7 +284,7 @@ absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
   StepObserver observer(context_, role_, step);
   observer.OnActivity("applying", std::nullopt);
   const absl::Status applied = go.front().resource->Apply(observer);
-  for (const Member& member : go) NoteNotified(*member.step);
+  for (const Member& member : go) NoteUnits(context_, role_, *member.step);
   beside_others.reset();
   alone.reset();
   // It was told to let go, and continues in the agent's next life.
@@ -348,11 +329,6 @@ absl::StatusOr<StepRun::End> StepRun::Apply(std::vector<Member> go) {
 }
 
 }  // namespace
-
-bool RestartsUnit(const v1::Step& handler) {
-  return handler.has_unit() && (handler.unit().state() == v1::UNIT_STATE_RESTARTED ||
-                                handler.unit().state() == v1::UNIT_STATE_RELOADED);
-}
 
 v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool handler,
                          v1::StepStatus status) {

@@ -18,9 +18,6 @@ absl::StatusOr<std::optional<v1::StepStatus>> RunSteps(PlanContext& context,
                                                        const std::vector<const v1::Step*>& steps,
                                                        bool handler);
 
-// Whether the handler makes a unit read its files anew.
-bool RestartsUnit(const v1::Step& handler);
-
 // A result with the fields that every result has.
 v1::StepResult NewResult(const v1::RolePlan& role, const v1::Step& step, bool handler,
                          v1::StepStatus status);
