@@ -19,6 +19,7 @@
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
+#include "tests/fixtures/gpu_node_facts.h"
 #include "tests/fixtures/healthy_node.h"
 
 namespace muster::controller {
@@ -85,8 +86,9 @@ FileTree ShippedSite() {
   return site;
 }
 
-// All plays of playbooks/site.yaml for a login node and workers with eight GPUs each.
-void CompileShippedSite(benchmark::State& state) {
+// All plays of playbooks/site.yaml, for those of `limit`, of a cluster of a login node and workers
+// with eight GPUs each.
+void CompileShippedSite(benchmark::State& state, const std::string& limit) {
   const auto count = static_cast<int>(state.range(0));
   const auto inventory = ParseInventory(
       {{"cluster.yaml",
@@ -96,13 +98,14 @@ void CompileShippedSite(benchmark::State& state) {
   if (!inventory.ok() || !playbook.ok()) return state.SkipWithError("the site does not load");
   FactsByNode facts;  // as the controller makes them of what agents have sent
   for (const Node& node : inventory->nodes()) {
-    const v1::Facts sent = testing::HealthyNode(node.role == NodeRole::kCompute ? 8 : 0);
+    const v1::Facts sent =
+        node.role == NodeRole::kCompute ? testing::FactsOfAGpuNode() : testing::HealthyNode(0);
     facts[node.name] = FoldMessage(sent, sent.SerializeAsString()).value();
   }
   testing::FakeSecretSource secrets;
   for (auto _ : state) {
     for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
-      const auto nodes = SelectPlayNodes(**playbook, play, *inventory, "");
+      const auto nodes = SelectPlayNodes(**playbook, play, *inventory, limit);
       const std::vector<NodePlan> plans =
           CompilePlay(**playbook, play, *inventory, facts, *nodes, {}, secrets);
       for (const NodePlan& plan : plans)
@@ -114,7 +117,11 @@ void CompileShippedSite(benchmark::State& state) {
   state.counters["nodes_per_s"] =
       benchmark::Counter(static_cast<double>(count), benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(CompileShippedSite)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(CompileShippedSite, All, "")->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(CompileShippedSite, Login, "login1")
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Unit(benchmark::kMillisecond);
 
 // Prints the figures of docs/benchmarks.md and ./dev bench, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {

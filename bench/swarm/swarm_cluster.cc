@@ -26,6 +26,7 @@
 #include "controller/store/soci/store.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
+#include "tests/fixtures/gpu_node_facts.h"
 
 extern char** environ;
 

@@ -14,10 +14,15 @@ namespace muster::tmpl {
 // thread-safe.
 class Allowance {
  public:
-  // `whose` is for the message: "the templates of node c001". Steps are also spent from `within`,
-  // which may be nullptr and must outlive the object.
-  Allowance(size_t max_steps, std::string whose, Allowance* within = nullptr)
-      : max_steps_(max_steps), left_(max_steps), whose_(std::move(whose)), within_(within) {}
+  // Each rendering may take `more_of_each` steps beyond its Limits. `whose` is for the message:
+  // "the templates of node c001". Steps are also spent from `within`, which may be nullptr and must
+  // outlive the object.
+  Allowance(size_t max_steps, size_t more_of_each, std::string whose, Allowance* within = nullptr)
+      : max_steps_(max_steps),
+        more_of_each_(more_of_each),
+        left_(max_steps),
+        whose_(std::move(whose)),
+        within_(within) {}
   Allowance(const Allowance&) = delete;
   Allowance& operator=(const Allowance&) = delete;
 
@@ -37,10 +42,12 @@ class Allowance {
   std::string Exceeded(absl::string_view file, size_t steps);
 
   size_t max_steps() const { return max_steps_; }
+  size_t more_of_each() const { return more_of_each_; }
   size_t spent() const { return max_steps_ - left_; }
 
  private:
   const size_t max_steps_;
+  const size_t more_of_each_;
   size_t left_;
   const std::string whose_;
   Allowance* const within_;

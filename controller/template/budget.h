@@ -20,7 +20,9 @@ class Budget {
   // `allowance` limits this and other renderings together; may be nullptr. `file` is the
   // template's. Both must outlive the object.
   Budget(const Limits& limits, Allowance* allowance, absl::string_view file)
-      : limits_(limits), allowance_(allowance), file_(file) {}
+      : limits_(limits), allowance_(allowance), file_(file) {
+    if (allowance_ != nullptr) limits_.max_steps += allowance_->more_of_each();
+  }
   ~Budget() {
     if (allowance_ != nullptr) allowance_->Note(file_, steps_);
   }
@@ -41,7 +43,7 @@ class Budget {
  private:
   bool Fail(absl::string_view message);
 
-  const Limits limits_;
+  Limits limits_;
   Allowance* const allowance_;
   const absl::string_view file_;
   size_t steps_ = 0;

@@ -289,15 +289,51 @@ class KeyIndex {
   absl::flat_hash_map<size_t, std::ptrdiff_t> places_;
 };
 
-}  // namespace
+// What was unfolded last, per thread and by content: a template looks at a node's GPUs several
+// times, and the processors of thousands of nodes are the same.
+class LastUnfolded {
+ public:
+  ValuePtr Find(const Value& folded) {
+    const Value::binary_t& binary = folded.get_binary();
+    const absl::string_view bytes(reinterpret_cast<const char*>(binary.data()), binary.size());
+    const auto found = values_.find(bytes);
+    if (found != values_.end()) return found->second;
+    if (bytes_ + bytes.size() > kMaxBytes) {
+      values_.clear();
+      bytes_ = 0;
+    }
+    ValuePtr value = NewValue(Unfold(folded));
+    if (bytes.size() <= kMaxBytes) {
+      values_.emplace(bytes, value);
+      bytes_ += bytes.size();
+    }
+    return value;
+  }
+
+ private:
+  static constexpr size_t kMaxBytes = 64 << 10;  // folded; some ten times as much unfolded
+  absl::flat_hash_map<std::string, ValuePtr> values_;
+  size_t bytes_ = 0;
+};
 
 // Making a value takes one or two steps, and it has some ten bytes when folded.
-Value SpendUnfold(Context& context, const Value& folded) {
-  return context.budget.Spend(1 + FoldedBytes(folded) / 4) ? Unfold(folded) : Value();
+bool SpendUnfolding(Context& context, const Value& folded) {
+  return context.budget.Spend(1 + FoldedBytes(folded) / 4);
 }
 
+}  // namespace
+
+Value SpendUnfold(Context& context, const Value& folded) {
+  return SpendUnfolding(context, folded) ? Unfold(folded) : Value();
+}
+
+// What is remembered is charged as well: whether a template stays within its limits does not depend
+// on what the thread has done before.
 ValuePtr EntryOf(Context& context, const ValuePtr& object, const Value& entry) {
-  return IsFolded(entry) ? NewValue(SpendUnfold(context, entry)) : PartOf(object, entry);
+  if (!IsFolded(entry)) return PartOf(object, entry);
+  if (!SpendUnfolding(context, entry)) return NewValue(Value());
+  thread_local LastUnfolded last;
+  return last.Find(entry);
 }
 
 ValuePtr FindKey(Context& context, const ValuePtr& object, absl::string_view key) {

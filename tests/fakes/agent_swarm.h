@@ -95,7 +95,4 @@ class AgentSwarm {
   std::thread timer_thread_;
 };
 
-// The facts of a node with eight GPUs and ten network interfaces.
-v1::Facts FactsOfAGpuNode();
-
 }  // namespace muster::testing

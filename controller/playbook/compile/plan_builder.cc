@@ -14,9 +14,6 @@ namespace muster::controller::playbook {
 namespace {
 
 constexpr size_t kMaxSteps = 10000;  // of a plan
-// The steps that a template file may spend in addition for each node of the cluster: a gres.conf
-// has a line for each GPU of each node.
-constexpr size_t kStepsPerNode = 5000;
 // Larger contents travel as blobs, so that a plan stays small.
 constexpr size_t kMaxInline = 64 << 10;
 // Smaller ones do so too when many nodes share them, or when a plan already holds this much.
@@ -386,9 +383,7 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
     }
   }
   NoteSecrets(node_.play().TakeAsked());
-  tmpl::Limits limits;
-  limits.max_steps += kStepsPerNode * node_.play().inventory().nodes().size();
-  ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names, limits));
+  ASSIGN_OR_RETURN(tmpl::Rendered rendered, found->second.Render(names));
   auto content = std::make_shared<Content>();
   content->text = std::make_shared<const std::string>(std::move(rendered.text));
   content->is_shared = key.has_value();

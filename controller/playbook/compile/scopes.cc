@@ -20,6 +20,9 @@ constexpr int64_t kMaxSecretBytes = 65536;
 // cluster.
 constexpr size_t kStepsOfNode = 20'000'000;
 constexpr size_t kStepsOfNodePerNode = 10'000;
+// What one template or expression may take more for each node of the cluster: a gres.conf has a
+// line for each GPU of each node.
+constexpr size_t kStepsOfEachPerNode = 5'000;
 // The additional limit of a request, and for each of its nodes: a node's own files, some lines
 // each, are rendered for each node; shared files are rendered once.
 constexpr size_t kStepsOfRequest = 40'000'000;
@@ -27,6 +30,10 @@ constexpr size_t kStepsOfRequestPerNode = 50'000;
 
 size_t StepsOfNode(const Inventory& inventory) {
   return kStepsOfNode + kStepsOfNodePerNode * inventory.nodes().size();
+}
+
+size_t MoreStepsOfEach(const Inventory& inventory) {
+  return kStepsOfEachPerNode * inventory.nodes().size();
 }
 
 constexpr char kSecretUse[] =
@@ -41,7 +48,7 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
     : inventory_(inventory),
       secrets_(secrets),
       allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * node_count,
-                 "the templates of this request") {
+                 MoreStepsOfEach(inventory), "the templates of this request") {
   scope_.SetAllowance(&allowance_);
   reader_.playbook = std::move(playbook);
   for (const auto& [name, value] : extra_vars) {
@@ -161,8 +168,8 @@ absl::StatusOr<Value> PlayScope::GetSecret(const std::vector<Value>& positional,
 NodeScope::NodeScope(PlayScope& play, const Node& node)
     : play_(play),
       node_(node),
-      allowance_(StepsOfNode(play.inventory()), absl::StrCat("the templates of node ", node.name),
-                 &play.allowance()),
+      allowance_(StepsOfNode(play.inventory()), MoreStepsOfEach(play.inventory()),
+                 absl::StrCat("the templates of node ", node.name), &play.allowance()),
       scope_(&play.scope()) {
   scope_.SetAllowance(&allowance_);
   scope_.Set("node", NodeValue(node));

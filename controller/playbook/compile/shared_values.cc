@@ -13,14 +13,14 @@ namespace {
 // Builds an object with unique keys, without the search that ordered_json makes for each new one.
 class ObjectBuilder {
  public:
-  ObjectBuilder() : value_(Value::object()) {}
-  void Add(const std::string& key, Value value) {
-    value_.get_ref<Value::object_t&>().Value::object_t::Container::emplace_back(key,
-                                                                                std::move(value));
-  }
+  // Growing would copy the values: their keys are constant, which keeps a vector from moving them.
+  explicit ObjectBuilder(size_t size) : value_(Value::object()) { entries().reserve(size); }
+  void Add(const std::string& key, Value value) { entries().emplace_back(key, std::move(value)); }
   Value Take() { return std::move(value_); }
 
  private:
+  Value::object_t::Container& entries() { return value_.get_ref<Value::object_t&>(); }
+
   Value value_;
 };
 
@@ -56,7 +56,7 @@ Value NodeValue(const Node& node) {
 }
 
 Value NodesValue(const Inventory& inventory, FactsByNode facts) {
-  ObjectBuilder nodes;
+  ObjectBuilder nodes(inventory.nodes().size());
   for (const Node& node : inventory.nodes()) {
     Value value = NodeValue(node);
     value["vars"] = VarsValue(inventory, node);
@@ -93,13 +93,13 @@ Value OfferValue(const ControllerOffer& offer) {
 }
 
 Value GroupsValue(const Inventory& inventory) {
-  ObjectBuilder groups;
+  ObjectBuilder groups(inventory.groups().size());
   for (const Group& group : inventory.groups()) groups.Add(group.name, group.nodes);
   return groups.Take();
 }
 
 Value PartitionsValue(const Inventory& inventory) {
-  ObjectBuilder partitions;
+  ObjectBuilder partitions(inventory.partitions().size());
   for (const Partition& partition : inventory.partitions()) {
     partitions.Add(partition.name, {{"name", partition.name},
                                     {"nodes", partition.nodes},
@@ -111,7 +111,7 @@ Value PartitionsValue(const Inventory& inventory) {
 }
 
 Value RacksValue(const Inventory& inventory) {
-  ObjectBuilder racks;
+  ObjectBuilder racks(inventory.racks().size());
   for (const Rack& rack : inventory.racks()) {
     racks.Add(rack.name, {{"name", rack.name},
                           {"nodes", rack.nodes},

@@ -6,6 +6,7 @@
 #include "controller/artifact/blob_store.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "tests/fakes/agent_swarm.h"
+#include "tests/fixtures/gpu_node_facts.h"
 #include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {

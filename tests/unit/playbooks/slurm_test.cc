@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "common/value/folded_value.h"
 #include "common/value/proto_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
@@ -17,6 +18,7 @@
 #include "muster/v1/plan.pb.h"
 #include "tests/fakes/fake_secret_source.h"
 #include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/gpu_node_facts.h"
 #include "tests/fixtures/healthy_node.h"
 #include "tests/fixtures/status_matchers.h"
 
@@ -75,13 +77,13 @@ class SlurmRolesTest : public ::testing::Test {
   }
 
   // The plans of the whole site, or the first error.
-  std::vector<v1::Plan> Compile(absl::Status* error) {
+  std::vector<v1::Plan> Compile(absl::Status* error, const std::string& limit = "") {
     std::vector<v1::Plan> plans;
     const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
     EXPECT_OK(playbook);
     if (!playbook.ok()) return plans;
     for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
-      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, "");
+      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, limit);
       EXPECT_OK(nodes);
       for (NodePlan& plan :
            CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_, secrets_)) {
@@ -212,6 +214,34 @@ TEST_F(SlurmRolesTest, ControlGroupsAreConfiguredForSlurmsVersion) {
   options_.extra_vars["slurm_version"] = "21.08";
   EXPECT_THAT(conf(), AllOf(HasSubstr("\nCgroupAutomount=yes\nConstrainCores=yes\n"),
                             Not(HasSubstr("CgroupPlugin"))));
+}
+
+// Limits on the work of templates grow with the cluster, and its plan holds a line for equal
+// workers.
+TEST_F(SlurmRolesTest, TenThousandWorkersAreConfigured) {
+  UseInventory(
+      "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, \"c[00001-10000]\": {role: "
+      "compute}}\npartitions: {gpu: {nodes: compute, default: true}}\n");
+  const auto folded = [](const v1::Facts& facts) {
+    return FoldMessage(facts, facts.SerializeAsString()).value();
+  };
+  const Value worker = folded(testing::FactsOfAGpuNode());
+  for (const Node& node : inventory_.nodes()) facts_[node.name] = worker;
+  facts_["login1"] = folded(testing::HealthyNode(0));
+  absl::Status error;
+  std::map<std::string, std::string> files;
+  for (const v1::Plan& plan : Compile(&error, "login1"))
+    for (const v1::RolePlan& role : plan.roles())
+      for (const v1::Step& step : role.steps())
+        if (step.has_file()) files[step.file().path()] = step.file().content();
+  ASSERT_OK(error);
+  EXPECT_THAT(
+      files["/etc/slurm/slurm.conf"],
+      AllOf(HasSubstr("\nNodeName=c[00001-10000] CPUs=224 "), HasSubstr(" Gres=gpu:h100:8 "),
+            HasSubstr("\nPartitionName=gpu Nodes=c[00001-10000] "),
+            HasSubstr("\nTaskPlugin=task/affinity,task/cgroup\n")));
+  EXPECT_THAT(files["/etc/slurm/gres.conf"],
+              HasSubstr("NodeName=c[00001-10000] Name=gpu Type=h100 File=/dev/nvidia7\n"));
 }
 
 TEST_F(SlurmRolesTest, PyxisLeavesTheLineThatItHasWritten) {

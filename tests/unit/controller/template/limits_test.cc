@@ -112,12 +112,22 @@ TEST(LimitsTest, WorkIsBounded) {
   }
 }
 
+TEST(LimitsTest, AnAllowanceMayLetEachRenderingTakeMore) {
+  constexpr char kSource[] = "{{ range(10000) | map('string') | list | length }}";
+  const Limits limits = {.max_steps = 5'000};
+  Scope scope;
+  EXPECT_THAT(RenderValue(kSource, {.file = "f"}, scope, limits), StatusIs(kOverLimit, Said()));
+  Allowance node(1'000'000, 100'000, "the templates of node c001");
+  scope.SetAllowance(&node);
+  EXPECT_OK(RenderValue(kSource, {.file = "f"}, scope, limits));
+}
+
 // A hundred templates that each stop just short of their limit take a hundred times as long.
 TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   Limits limits;
   limits.max_steps = 50'000;
-  Allowance request(200'000, "the templates of this request");
-  Allowance node(100'000, "the templates of node c001", &request);
+  Allowance request(200'000, 0, "the templates of this request");
+  Allowance node(100'000, 0, "the templates of node c001", &request);
   Scope shared, scope(&shared);
   shared.SetAllowance(&request);
   scope.SetAllowance(&node);
@@ -140,7 +150,7 @@ TEST(LimitsTest, ManyRenderingsTogetherAreBoundedAndTheGreediestFileIsNamed) {
   EXPECT_EQ(node.spent(), 100'000u);
   EXPECT_LE(request.spent(), 100'000u);
   EXPECT_GT(request.spent(), modest + 27'000u);
-  Allowance other(1'000'000, "the templates of node c002", &request);
+  Allowance other(1'000'000, 0, "the templates of node c002", &request);
   Scope others(&shared);
   others.SetAllowance(&other);
   EXPECT_OK(Render("{{ 1 }}", {.file = "modest.j2"}, others, limits));
