@@ -203,7 +203,8 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
                                         .units = &units,
                                         .clock = &clock,
                                         .trends = &trends,
-                                        .gpus = &gpu_names};
+                                        .gpus = &gpu_names,
+                                        .state_directory = flags.state_directory};
   const auto xids = std::make_shared<health::XidInbox>();
   auto& health_monitor =
       *new health::HealthMonitor({.boot_id = boot_id,

@@ -16,6 +16,7 @@ constexpr char kKernelLog[] = "kernel log";
 constexpr char kGpuMetrics[] = "muster-burnin metrics";
 constexpr char kNet[] = "/sys/class/net";
 constexpr char kInfiniband[] = "/sys/class/infiniband";
+constexpr char kBmc[] = "ipmi-sensors and ipmi-sel, where freeipmi-tools is installed";
 constexpr char kEdac[] = "/sys/devices/system/edac";
 
 constexpr ConditionInfo kConditions[] = {
@@ -87,6 +88,15 @@ constexpr ConditionInfo kConditions[] = {
      "The processors reported an error of the hardware that was not corrected", kKernelLog},
     {"cpu_temperature", kWarning, kNotify, "A processor was slowed down because of heat",
      kKernelLog},
+    {"bmc_sensor", kWarning, kNotify,
+     "The machine's management controller says that a fan, a power supply, a voltage, a "
+     "temperature "
+     "or another sensor is critical",
+     kBmc},
+    {"bmc_log", kWarning, kNotify,
+     "The machine's management controller logged a critical event within the last day, or its log "
+     "is full",
+     kBmc},
     {"oom_kill", kWarning, kObserve, "The kernel killed a process because memory ran out",
      kKernelLog},
     {"kernel_lockup", kFatal, kDrain, "A processor was stuck in the kernel", kKernelLog},

@@ -1,5 +1,5 @@
-// What the agent reads to watch health: the kernel's log, readings of GPUs, mounts and its own
-// report. Any bytes end as nothing or as short, plain texts.
+// What the agent reads to watch health: the kernel's log, readings of GPUs, mounts, what a BMC says,
+// and its own report. Any bytes end as nothing or as short, plain texts.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -9,6 +9,7 @@
 #include "agent/health/local_report.h"
 #include "agent/health/log_events.h"
 #include "agent/health/log_record.h"
+#include "agent/health/probes/bmc_lines.h"
 #include "agent/health/probes/gpu_readings.h"
 #include "agent/health/probes/mounted.h"
 #include "common/base/text/plain_text.h"
@@ -53,6 +54,9 @@ FUZZ_TARGET(kernel_log, data, size) {
   Findings findings;
   JudgeGpus(readings, {}, trends, absl::FromUnixSeconds(1'900'000'000), findings);
   (void)ParseMountInfo(text);
+  for (const size_t before_name : {kBeforeSensorName, kBeforeEventName})
+    for (const BmcLine& line : ReadBmcLines(text, before_name)) Expect(line.name.size() < size);
+  (void)HasLostEvents(text);
   const auto report = ParseLocalReport(text);
   (void)AnswerSlurm(report, absl::Hours(1));
   (void)AnswerPerson(report, absl::Hours(1));

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Machines by their BMCs, which speak IPMI to the controller and pull the plugs of the lab's nodes:
-# refused under a job, off and on again, a wrong password, and a node that hangs at a reboot, which is
-# power cycled once and finishes its plan.
+# refused under a job, off and on again, a wrong password, what a BMC says of a power supply, and a node
+# that hangs at a reboot, which is power cycled once and finishes its plan.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -61,6 +61,7 @@ CONTROL
   chmod 700 "$folder/control"
   cat >"$folder/lan.conf" <<LAN
 name "$node"
+console $2 9001
 set_working_mc 0x20
   startlan 1
     addr $2 623
@@ -75,16 +76,29 @@ set_working_mc 0x20
   user 1 false "" "" user 10 none
   user 2 true "muster" "of-the-bmc" admin 10 none md2 md5 straight
 LAN
-  cat >"$folder/machine.emu" <<'MACHINE'
+  # Its one sensor is a power supply, which is there; the record that describes it is a compact one of
+  # the IPMI specification 2.0, table 43-2.
+  cat >"$folder/machine.emu" <<MACHINE
 mc_setbmc 0x20
 mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02
 sel_enable 0x20 1000 0x0a
+sensor_add 0x20 0 1 0x08 0x6f
+sensor_set_event_support 0x20 0 1 enable scanning per-state $(printf ' %015d' 1111 1111 1111 1111)
+main_sdr_add 0x20 1 0 0x51 2 31 $(printf ' %d' 0x20 0 1 0x0a 1 0x67 0x40 8 0x6f 255 7 255 7 255 7 0xc0 0 0 1 0 0 0 0 0 0 0 0xc4) 0x50 0x53 0x55 0x31
+sensor_set_bit 0x20 0 1 0 1 0
 mc_enable 0x20
 MACHINE
   ip -n "muster-$LAB_TEST_NAME" address add "$2/24" dev br0
   setsid nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- ipmi_sim -n -c "$folder/lan.conf" \
     -f "$folder/machine.emu" -s "$folder/state" </dev/null >"$folder/log" 2>&1 &
   bmcs+=($!)
+}
+
+# What somebody says to the simulator of a BMC.
+tell_bmc() {  # ADDRESS COMMAND
+  # shellcheck disable=SC2016  # the other shell expands it
+  nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- \
+    bash -c 'exec 3<>"/dev/tcp/$0/9001"; echo "$1" >&3; timeout 1 cat <&3 >/dev/null || true' "$1" "$2"
 }
 
 start_cluster 2 bookworm --prepared
@@ -99,7 +113,8 @@ text = open(path).read()
 for node, last in (("c001", 3), ("c002", 4)):
     text = text.replace(f"{node}: {{role: compute,", f"{node}: {{role: compute, bmc_address: {network}.{last},")
 text = text.replace("groups: {", "groups: {compute: {vars: {bmc_protocol: ipmi, bmc_user: muster, "
-                    "bmc_cipher_suite: 3, bmc_password_secret: bmc_password, bmc_cycle_after: 2m}}, ")
+                    "bmc_cipher_suite: 3, bmc_password_secret: bmc_password, bmc_cycle_after: 2m, "
+                    "base_packages: [ca-certificates, curl, freeipmi-tools]}}, ")
 open(path, "w").write(text)
 PY
 muster inventory apply "$work/inventory" >/dev/null
@@ -146,6 +161,23 @@ back_in_slurm() {
 wait_for 60 "all nodes idle" back_in_slurm
 expect_equal "$(printf 'power.start c001 power.end c001 %.0s' 1 2 3)" "$(muster -o json audit list --limit 200 | read_json '
 print(*(e["action"] + " " + e["subject"] for e in reversed(value["events"]) if e["action"].startswith("power.")), "")')" "the record"
+
+step "a power supply fails"
+# In place of the kernel's driver, which a container has not.
+lab exec c001 sh -ec 'umask 077; printf "%s\n" "$@" >/etc/freeipmi/freeipmi.conf' sh "driver-type LAN_2_0" \
+  "hostname $network.3" "username muster" "password of-the-bmc" "cipher-suite-id 3" "privilege-level ADMIN" \
+  "workaround-flags opensesspriv"
+health_says() { says -F "$1" muster health c001; }  # WORDS
+has_looked() { lab exec c001 test -s /var/lib/muster/.freeipmi/sdr-cache/*; }
+look_again() { lab exec c001 systemctl restart muster-agent; }
+look_again
+wait_for 60 "a look at the BMC" has_looked
+sleep 2
+! health_says bmc_ || fail "a BMC that is well: $(muster health c001)"
+tell_bmc "$network.3" "sensor_set_bit 0x20 0 1 1 1 1"
+look_again
+wait_for 60 "the sensor" health_says "PSU1 (Power Supply): 'Presence detected' 'Power Supply Failure detected'"
+wait_for 10 "the log" health_says "1 critical within a day; the last: PSU1 (Power Supply): Power Supply Failure detected"
 
 step "a node that hangs at its reboot is power cycled once, and its plan goes on"
 boot=$(boot_of c002)

@@ -58,6 +58,8 @@ struct ProbeContext {
   GpuNames* gpus = nullptr;
   // The worker that reads the GPUs.
   std::string burnin = "muster-burnin";
+  // The agent's, root's alone: for what programs keep between their runs.
+  std::string state_directory = "/var/lib/muster";
 };
 
 // One aspect of the node, looked at again and again by one thread at a time.
@@ -90,6 +92,7 @@ std::unique_ptr<Probe> MakeInfinibandProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeFileSystemProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeMountProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeDiskProbe(const ProbeContext& context);
+std::unique_ptr<Probe> MakeBmcProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeMemoryProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeUnitProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeTimeProbe(const ProbeContext& context);

@@ -40,7 +40,8 @@ class HealthTree {
             .clock = &clock,
             .trends = &trends,
             .gpus = &gpus,
-            .burnin = "muster-burnin"};
+            .burnin = "muster-burnin",
+            .state_directory = "/state"};
   }
 
   // What a look found: "nic_down eth1", "unknown gpu_ecc", …

@@ -238,6 +238,55 @@ TEST_F(HealthProbes, DisksThatSayThatTheyFail) {
   EXPECT_EQ(processes.commands().size(), 3u);
 }
 
+// Answers of FreeIPMI 1.6.10 to a simulated BMC.
+TEST_F(HealthProbes, ABmcThatComplains) {
+  const auto probe = MakeBmcProbe(context());
+  EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("bmc_sensor", "bmc_log"));
+  processes.On("ipmi-sensors", {.exit_code = 1, .output = "could not find inband device\n"});
+  EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("bmc_sensor", "bmc_log"));
+  processes.On("ipmi-sensors", {.exit_code = 1, .output = "ipmi-sensors: driver timeout\n"});
+  EXPECT_THAT(Look(*probe), ElementsAre("unknown bmc_sensor"));
+
+  const auto say = [&](const std::string& sensors, const std::string& info,
+                       const std::string& events) {
+    processes.On("ipmi-sensors", {.out = sensors, .output = sensors});
+    processes.On("ipmi-sel --info", {.out = info, .output = info});
+    processes.On("ipmi-sel --output-event-state", {.out = events, .output = events});
+    processes.ClearLog();
+  };
+  const std::string old =
+      "1,Nov-27-2026,21:10:11,PSU1 Status,Power Supply,Critical,Power Supply Failure detected\n";
+  say("1,PSU1 Status,Power Supply,Nominal,N/A,N/A,'Presence detected'\n", "entries : 1\n", old);
+  EXPECT_THAT(Look(*probe), IsEmpty());  // what it logged before is history
+  EXPECT_EQ(processes.commands().size(), 3u);
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  EXPECT_EQ(processes.commands().size(), 5u);  // nothing was added to the log
+
+  say("1,PSU1 Status,Power Supply,Critical,N/A,N/A,'Presence detected' 'Power Supply Failure "
+      "detected'\n4,Fan 1, rear,Fan,Critical,0.00,RPM,'At or Below (<=) Lower Critical Threshold'\n"
+      "5,Fan 1, rear,Fan,Critical,0.00,RPM,'At or Below (<=) Lower Critical Threshold'\n"
+      "6,Temp,Temperature,Warning,41.00,C,'At or Above (>=) Upper Non-Critical "
+      "Threshold'\nrubbish\n",
+      "entries : 2\nEvents dropped due to lack of space    : Yes\n",
+      old +
+          "2,PostInit,PostInit,Sensor #16,Memory,Critical,Uncorrectable memory error\n"
+          "3,PostInit,PostInit,PSU2 Status,Power Supply,Nominal,Presence detected\n");
+  clock.Advance(absl::Minutes(5));
+  const auto found = probe->Look(limits);
+  EXPECT_THAT(Names(found), ElementsAre("bmc_sensor PSU1 Status", "bmc_sensor Fan 1, rear",
+                                        "bmc_sensor Fan 1, rear #5", "bmc_log full", "bmc_log"));
+  EXPECT_EQ(found->troubles[1].evidence,
+            "Fan 1, rear (Fan): 0.00 RPM 'At or Below (<=) Lower Critical Threshold'");
+  EXPECT_EQ(found->troubles[4].evidence,
+            "1 critical within a day; the last: Sensor #16 (Memory): Uncorrectable memory error");
+
+  say("", "entries : 0\nEvents dropped due to lack of space    : No\n", "");  // --clear
+  clock.Advance(absl::Hours(12));
+  EXPECT_THAT(Look(*probe), ElementsAre("bmc_log"));
+  clock.Advance(absl::Hours(13));
+  EXPECT_THAT(Look(*probe), IsEmpty());
+}
+
 TEST_F(HealthProbes, MemoryErrors) {
   const auto probe = MakeMemoryProbe(context());
   EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("memory_ecc", "memory_ecc_corrected"));
