@@ -181,7 +181,8 @@ grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*, const v1::ListNodeJ
 
 grpc::Status NodeService::GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                                     v1::GetStatusResponse* response) {
-  return ToGrpc(GetStatus(*response));
+  absl::StatusOr<std::vector<v1::Node>> nodes = ListWithoutDetails();
+  return ToGrpc(nodes.ok() ? FillStatus(*nodes, *response) : nodes.status());
 }
 
 absl::StatusOr<InventoryVersion> NodeService::InventoryIfAny() {
@@ -399,9 +400,9 @@ absl::Status NodeService::ListNodeJobs(const v1::ListNodeJobsRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status NodeService::GetStatus(v1::GetStatusResponse& response) {
+absl::Status NodeService::FillStatus(const std::vector<v1::Node>& nodes,
+                                     v1::GetStatusResponse& response) {
   ASSIGN_OR_RETURN(const InventoryVersion current, InventoryIfAny());
-  ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes, AllNodes(current));
   response.set_cluster(about_.cluster);
   response.set_controller_version(about_.version);
   response.set_ca_pin(about_.ca_pin);

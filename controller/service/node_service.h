@@ -71,6 +71,8 @@ class NodeService final : public v1::NodeService::Service {
                          v1::GetStatusResponse* response) override;
   // What ListNodes says of all nodes, without the details that take long for thousands of them.
   absl::StatusOr<std::vector<v1::Node>> ListWithoutDetails();
+  // GetStatus for a cluster with these nodes, as ListWithoutDetails() gave them a moment ago.
+  absl::Status FillStatus(const std::vector<v1::Node>& nodes, v1::GetStatusResponse& response);
 
   // The calls of the same names, for whoever `actor` is.
   absl::Status Drain(const Actor& actor, const v1::DrainNodesRequest& request,
@@ -91,7 +93,6 @@ class NodeService final : public v1::NodeService::Service {
                           v1::RemoveNodeResponse& response);
   absl::Status ListNodeJobs(const v1::ListNodeJobsRequest& request,
                             v1::ListNodeJobsResponse& response);
-  absl::Status GetStatus(v1::GetStatusResponse& response);
 
   // Has no inventory when none was applied yet.
   absl::StatusOr<InventoryVersion> InventoryIfAny();

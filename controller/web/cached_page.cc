@@ -1,11 +1,10 @@
 #include "controller/web/cached_page.h"
 
-#include <algorithm>
+#include <utility>
 
 #include <zlib.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
 
@@ -43,16 +42,13 @@ RenderedPage Render(std::string text) {
   return page;
 }
 
-absl::StatusOr<std::shared_ptr<const RenderedPage>> CachedPage::Get() {
-  absl::MutexLock lock(&mutex_);
-  const absl::Time now = clock_.Now();
-  if (page_ != nullptr && now >= made_at_ && now < good_until_) return page_;
-  ASSIGN_OR_RETURN(std::string text, make_());
-  if (page_ == nullptr || page_->text != text)
-    page_ = std::make_shared<const RenderedPage>(Render(std::move(text)));
-  made_at_ = clock_.Now();
-  good_until_ = made_at_ + std::max(kOldest, kPauses * (made_at_ - now));
-  return page_;
-}
+CachedPage::CachedPage(Clock& clock, Make make)
+    : page_(clock, kOldest,
+            [make = std::move(make)](std::shared_ptr<const RenderedPage> before)
+                -> absl::StatusOr<std::shared_ptr<const RenderedPage>> {
+              ASSIGN_OR_RETURN(std::string text, make());
+              if (before != nullptr && before->text == text) return before;
+              return std::make_shared<const RenderedPage>(Render(std::move(text)));
+            }) {}
 
 }  // namespace muster::controller

@@ -31,6 +31,8 @@ constexpr char kJson[] = "application/json";
 constexpr absl::string_view kEvents = "/api/events";
 constexpr absl::string_view kListNodes = "/muster.v1.NodeService/ListNodes";
 constexpr absl::string_view kGetStatus = "/muster.v1.NodeService/GetStatus";
+// The list of nodes, half as old as the pages that are made from it.
+constexpr absl::Duration kOldestNodes = absl::Milliseconds(250);
 // Shorter texts are not worth compressing.
 constexpr size_t kMinGzipBytes = 1024;
 
@@ -144,19 +146,21 @@ HttpReply Secured(HttpReply reply, const HttpRequest& request) {
 
 WebPage::WebPage(WebCollaborators with)
     : with_(std::move(with)),
+      nodes_(with_.clock, kOldestNodes,
+             [this](const auto&) -> absl::StatusOr<std::shared_ptr<const std::vector<v1::Node>>> {
+               ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, with_.nodes.ListWithoutDetails());
+               return std::make_shared<const std::vector<v1::Node>>(std::move(nodes));
+             }),
       overview_(with_.clock,
                 [this]() -> absl::StatusOr<std::string> {
-                  ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
-                                   with_.nodes.ListWithoutDetails());
-                  return OverviewJson(nodes, with_.inventory().get());
+                  ASSIGN_OR_RETURN(const auto nodes, nodes_.Get());
+                  return OverviewJson(*nodes, with_.inventory().get());
                 }),
       status_(with_.clock,
               [this]() -> absl::StatusOr<std::string> {
+                ASSIGN_OR_RETURN(const auto nodes, nodes_.Get());
                 v1::GetStatusResponse status;
-                const grpc::Status got = with_.nodes.GetStatus(nullptr, nullptr, &status);
-                if (!got.ok())
-                  return absl::Status(static_cast<absl::StatusCode>(got.error_code()),
-                                      got.error_message());
+                RETURN_IF_ERROR(with_.nodes.FillStatus(*nodes, status));
                 status.clear_store_bytes();  // changes all the time, and nobody looks at it here
                 return ToJsonText(ProtoToValue(status));
               }),

@@ -3,15 +3,21 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "controller/http/http_message.h"
 #include "controller/login/web_sessions.h"
+#include "controller/web/cached.h"
 #include "controller/web/cached_page.h"
 #include "controller/web/collaborators.h"
 #include "controller/web/live_events.h"
 #include "controller/web/task_pool.h"
+
+namespace muster::v1 {
+class Node;
+}
 
 namespace muster::controller {
 
@@ -49,6 +55,8 @@ class WebPage {
 
   const WebCollaborators with_;
   std::map<std::string, RenderedPage, std::less<>> files_;  // by path
+  // Both pages are made from it.
+  Cached<std::vector<v1::Node>> nodes_;
   CachedPage overview_;
   CachedPage status_;
   LiveEvents events_;
