@@ -23,6 +23,7 @@ namespace muster::agent {
 // │   └── damage.txt             describes the last damaged journal, without its contents
 // ├── records/<resource>/<key>    what resources remember; see resource_records.h
 // ├── health                     what health monitoring remembers; HealthRecord
+// ├── .freeipmi/                 descriptions of the sensors of the BMC, as its programs keep them
 // ├── checks/<check id>           running checks, and reports not yet stored; check_files.h
 // └── blobs/<sha256>             contents that unfinished plans name, fetched once;
 //                                with .part and .part.from: on their way, see partial.h

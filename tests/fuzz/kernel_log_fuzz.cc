@@ -1,5 +1,5 @@
-// What the agent reads to watch health: the kernel's log, readings of GPUs, mounts, what a BMC says,
-// and its own report. Any bytes end as nothing or as short, plain texts.
+// What the agent reads to watch health: the kernel's log, readings of GPUs, mounts, what a BMC
+// says, and its own report. Any bytes end as nothing or as short, plain texts.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

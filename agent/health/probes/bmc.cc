@@ -103,7 +103,8 @@ class BmcProbe final : public Probe {
         context_.trends->Add("bmc/critical", static_cast<double>(critical_), context_.clock->Now())
             .in_day;
     if (in_day > 0)
-      findings.Bad(kLog, "", absl::StrCat(in_day, " critical within a day; the last: ", last_));
+      findings.Bad(kLog, "",
+                   absl::StrCat("critical events within a day: ", in_day, "; the last: ", last_));
   }
 
   // Reads the log where it has changed. Returns why it could not.

@@ -277,8 +277,9 @@ TEST_F(HealthProbes, ABmcThatComplains) {
                                         "bmc_sensor Fan 1, rear #5", "bmc_log full", "bmc_log"));
   EXPECT_EQ(found->troubles[1].evidence,
             "Fan 1, rear (Fan): 0.00 RPM 'At or Below (<=) Lower Critical Threshold'");
-  EXPECT_EQ(found->troubles[4].evidence,
-            "1 critical within a day; the last: Sensor #16 (Memory): Uncorrectable memory error");
+  EXPECT_EQ(
+      found->troubles[4].evidence,
+      "critical events within a day: 1; the last: Sensor #16 (Memory): Uncorrectable memory error");
 
   say("", "entries : 0\nEvents dropped due to lack of space    : No\n", "");  // --clear
   clock.Advance(absl::Hours(12));
