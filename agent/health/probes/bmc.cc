@@ -18,7 +18,11 @@ namespace {
 constexpr char kSensor[] = "bmc_sensor";
 constexpr char kLog[] = "bmc_log";
 
-constexpr absl::Duration kSensorsTimeLimit = absl::Minutes(1);
+// Sensors that are well are read so often, and when something was added to the log: a reading of
+// all of them keeps the kernel busy for seconds, which jobs would feel.
+constexpr absl::Duration kSensorsInterval = absl::Hours(1);
+// The first reading also fetches the descriptions of all sensors.
+constexpr absl::Duration kSensorsTimeLimit = absl::Minutes(3);
 constexpr absl::Duration kInfoTimeLimit = absl::Seconds(30);
 // Some hundredths of a second for each of some thousand entries.
 constexpr absl::Duration kLogTimeLimit = absl::Minutes(2);
@@ -51,11 +55,25 @@ class BmcProbe final : public Probe {
 
   absl::StatusOr<Findings> Look(const muster::health::Limits&) override {
     Findings findings;
-    if (LookAtSensors(findings)) {
-      LookAtLog(findings);
-    } else {
+    const absl::StatusOr<sys::ProcessResult> info = Ask({"ipmi-sel", "--info"}, kInfoTimeLimit);
+    if (IsMissing(info)) {
       findings.not_watched = {kSensor, kLog};
+      return findings;
     }
+    std::string trouble = TroubleOf("ipmi-sel", info);
+    if (trouble.empty() && info_ != info->out) {
+      sensors_due_ = absl::InfinitePast();
+      trouble = ReadLog(info->out);
+    }
+    if (trouble.empty()) {
+      JudgeLog(findings);
+    } else {
+      findings.Unknown(kLog, "", std::move(trouble));
+    }
+    if (context_.clock->Now() >= sensors_due_) ReadSensors();
+    findings.not_watched = sensors_.not_watched;
+    findings.troubles.insert(findings.troubles.end(), sensors_.troubles.begin(),
+                             sensors_.troubles.end());
     return findings;
   }
 
@@ -67,36 +85,23 @@ class BmcProbe final : public Probe {
     return child_.Run(std::move(argv), time_limit, kMaxOutput);
   }
 
-  // False: this machine has no BMC, or nothing that can ask it.
-  bool LookAtSensors(Findings& findings) {
+  // Returns why it could not.
+  std::string ReadLog(const std::string& info) {
     const absl::StatusOr<sys::ProcessResult> asked =
-        Ask({"ipmi-sensors", "--output-sensor-state", "--ignore-not-available-sensors"},
-            kSensorsTimeLimit);
-    if (IsMissing(asked)) return false;
-    if (std::string trouble = TroubleOf("ipmi-sensors", asked); !trouble.empty()) {
-      findings.Unknown(kSensor, "", std::move(trouble));
-      return true;
+        Ask({"ipmi-sel", "--output-event-state"}, kLogTimeLimit);
+    if (std::string trouble = TroubleOf("ipmi-sel", asked); !trouble.empty()) return trouble;
+    critical_ = 0;
+    for (const BmcLine& line : ReadBmcLines(asked->out, kBeforeEventName)) {
+      if (!line.is_critical) continue;
+      ++critical_;
+      last_ = Describe(line);
     }
-    std::set<std::string> names;
-    for (const BmcLine& line : ReadBmcLines(asked->out, kBeforeSensorName)) {
-      // Machines have sensors of the same name.
-      const bool is_first = names.insert(line.name).second;
-      const std::string object = is_first ? line.name : absl::StrCat(line.name, " #", line.id);
-      if (line.is_critical) findings.Bad(kSensor, object, Describe(line));
-    }
-    return true;
+    info_ = info;
+    return "";
   }
 
-  void LookAtLog(Findings& findings) {
-    const absl::StatusOr<sys::ProcessResult> info = Ask({"ipmi-sel", "--info"}, kInfoTimeLimit);
-    if (IsMissing(info)) {
-      findings.not_watched.push_back(kLog);
-      return;
-    }
-    std::string trouble = TroubleOf("ipmi-sel", info);
-    if (trouble.empty()) trouble = ReadLog(info->out);
-    if (!trouble.empty()) return findings.Unknown(kLog, "", std::move(trouble));
-    if (HasLostEvents(info->out))
+  void JudgeLog(Findings& findings) {
+    if (HasLostEvents(*info_))
       findings.Bad(kLog, "full",
                    "the log is full, and events are lost: ipmi-sel --clear empties it");
     const double in_day =
@@ -107,27 +112,39 @@ class BmcProbe final : public Probe {
                    absl::StrCat("critical events within a day: ", in_day, "; the last: ", last_));
   }
 
-  // Reads the log where it has changed. Returns why it could not.
-  std::string ReadLog(absl::string_view info) {
-    if (info_ == info) return "";
+  void ReadSensors() {
+    sensors_ = {};
     const absl::StatusOr<sys::ProcessResult> asked =
-        Ask({"ipmi-sel", "--output-event-state"}, kLogTimeLimit);
-    if (std::string trouble = TroubleOf("ipmi-sel", asked); !trouble.empty()) return trouble;
-    critical_ = 0;
-    for (const BmcLine& line : ReadBmcLines(asked->out, kBeforeEventName)) {
-      if (!line.is_critical) continue;
-      ++critical_;
-      last_ = Describe(line);
+        Ask({"ipmi-sensors", "--output-sensor-state", "--ignore-not-available-sensors"},
+            kSensorsTimeLimit);
+    if (IsMissing(asked)) {
+      sensors_.not_watched = {kSensor};
+    } else if (std::string trouble = TroubleOf("ipmi-sensors", asked); !trouble.empty()) {
+      sensors_.Unknown(kSensor, "", std::move(trouble));
+    } else {
+      JudgeSensors(asked->out);
     }
-    info_ = std::string(info);
-    return "";
+    // Until all is well it is looked at each time.
+    if (sensors_.troubles.empty()) sensors_due_ = context_.clock->Now() + kSensorsInterval;
+  }
+
+  void JudgeSensors(absl::string_view output) {
+    std::set<std::string> names;
+    for (const BmcLine& line : ReadBmcLines(output, kBeforeSensorName)) {
+      // Machines have sensors of the same name.
+      const bool is_first = names.insert(line.name).second;
+      const std::string object = is_first ? line.name : absl::StrCat(line.name, " #", line.id);
+      if (line.is_critical) sensors_.Bad(kSensor, object, Describe(line));
+    }
   }
 
   const ProbeContext context_;
   Child child_;
-  std::optional<std::string> info_;  // of the log when it was read
+  std::optional<std::string> info_;  // about the log when it was read
   size_t critical_ = 0;              // events in it
   std::string last_;                 // the newest of them
+  Findings sensors_;                 // as they were read last
+  absl::Time sensors_due_ = absl::InfinitePast();
 };
 
 }  // namespace

@@ -71,10 +71,10 @@ constexpr Row kRows[] = {
      10,
      &MakeMemoryProbe,
      {{"memory_ecc", 0, 0}, {"memory_ecc_corrected", 0, 0}}},
-    // A BMC smooths its readings itself. Asking it keeps a processor busy for a second.
+    // A BMC smooths its readings itself.
     {"bmc",
      5 * kMinute,
-     4 * kMinute,
+     6 * kMinute,
      &MakeBmcProbe,
      {{"bmc_sensor", 0, 4 * kMinute}, {"bmc_log", 0, 0}}},
     {"units",

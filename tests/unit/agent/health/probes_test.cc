@@ -242,10 +242,11 @@ TEST_F(HealthProbes, DisksThatSayThatTheyFail) {
 TEST_F(HealthProbes, ABmcThatComplains) {
   const auto probe = MakeBmcProbe(context());
   EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("bmc_sensor", "bmc_log"));
-  processes.On("ipmi-sensors", {.exit_code = 1, .output = "could not find inband device\n"});
+  processes.On("ipmi-sel", {.exit_code = 1, .output = "could not find inband device\n"});
   EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("bmc_sensor", "bmc_log"));
-  processes.On("ipmi-sensors", {.exit_code = 1, .output = "ipmi-sensors: driver timeout\n"});
-  EXPECT_THAT(Look(*probe), ElementsAre("unknown bmc_sensor"));
+  processes.On("ipmi-sel", {.exit_code = 1, .output = "ipmi-sel: driver timeout\n"});
+  processes.On("ipmi-sensors", {.exit_code = 1, .output = "ipmi-sensors: BMC busy\n"});
+  EXPECT_THAT(Look(*probe), ElementsAre("unknown bmc_log", "unknown bmc_sensor"));
 
   const auto say = [&](const std::string& sensors, const std::string& info,
                        const std::string& events) {
@@ -260,7 +261,10 @@ TEST_F(HealthProbes, ABmcThatComplains) {
   EXPECT_THAT(Look(*probe), IsEmpty());  // what it logged before is history
   EXPECT_EQ(processes.commands().size(), 3u);
   EXPECT_THAT(Look(*probe), IsEmpty());
-  EXPECT_EQ(processes.commands().size(), 5u);  // nothing was added to the log
+  EXPECT_EQ(processes.commands().size(), 4u);  // nothing was added to the log
+  clock.Advance(absl::Hours(1));
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  EXPECT_EQ(processes.commands().size(), 6u);  // the sensors' hour
 
   say("1,PSU1 Status,Power Supply,Critical,N/A,N/A,'Presence detected' 'Power Supply Failure "
       "detected'\n4,Fan 1, rear,Fan,Critical,0.00,RPM,'At or Below (<=) Lower Critical Threshold'\n"
@@ -273,14 +277,17 @@ TEST_F(HealthProbes, ABmcThatComplains) {
           "3,PostInit,PostInit,PSU2 Status,Power Supply,Nominal,Presence detected\n");
   clock.Advance(absl::Minutes(5));
   const auto found = probe->Look(limits);
-  EXPECT_THAT(Names(found), ElementsAre("bmc_sensor PSU1 Status", "bmc_sensor Fan 1, rear",
-                                        "bmc_sensor Fan 1, rear #5", "bmc_log full", "bmc_log"));
-  EXPECT_EQ(found->troubles[1].evidence,
+  EXPECT_THAT(Names(found), ElementsAre("bmc_log full", "bmc_log", "bmc_sensor PSU1 Status",
+                                        "bmc_sensor Fan 1, rear", "bmc_sensor Fan 1, rear #5"));
+  EXPECT_EQ(found->troubles[3].evidence,
             "Fan 1, rear (Fan): 0.00 RPM 'At or Below (<=) Lower Critical Threshold'");
   EXPECT_EQ(
-      found->troubles[4].evidence,
+      found->troubles[1].evidence,
       "critical events within a day: 1; the last: Sensor #16 (Memory): Uncorrectable memory error");
 
+  processes.ClearLog();
+  EXPECT_EQ(probe->Look(limits)->troubles.size(), 5u);
+  EXPECT_EQ(processes.commands().size(), 2u);  // what is critical is looked at each time
   say("", "entries : 0\nEvents dropped due to lack of space    : No\n", "");  // --clear
   clock.Advance(absl::Hours(12));
   EXPECT_THAT(Look(*probe), ElementsAre("bmc_log"));
