@@ -1,6 +1,7 @@
 #include "controller/playbook/compile/scopes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,14 @@ size_t StepsOfNode(const Inventory& inventory) {
 
 size_t MoreStepsOfEach(const Inventory& inventory) {
   return kStepsOfEachPerNode * inventory.nodes().size();
+}
+
+// The names whose values grow with the cluster.
+constexpr absl::string_view kClusterNames[] = {"nodes", "groups", "partitions", "racks"};
+
+bool IsOfClusterName(absl::string_view name) {
+  return std::find(std::begin(kClusterNames), std::end(kClusterNames), name) !=
+         std::end(kClusterNames);
 }
 
 constexpr char kSecretUse[] =
@@ -74,10 +83,9 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
   scope_.Set("cluster", inventory.cluster());
   scope_.Set("domain", inventory.domain());
   scope_.Set("muster", OfferValue(offer));
-  scope_.SetLookup([this](absl::string_view name) { return FindShared(name); },
-                   [] {
-                     return std::vector<std::string>{"nodes", "groups", "partitions", "racks"};
-                   });
+  scope_.SetLookup(
+      [this](absl::string_view name) { return FindShared(name); },
+      [] { return std::vector<std::string>(std::begin(kClusterNames), std::end(kClusterNames)); });
   scope_.SetFunction("secret", [this](const std::vector<Value>& positional, const Value& named) {
     return GetSecret(positional, named);
   });
@@ -108,6 +116,17 @@ absl::StatusOr<const ValueTemplate*> PlayScope::Parse(const Variable& variable) 
   position.column = std::max(variable.place.column, 1);
   ASSIGN_OR_RETURN(ValueTemplate parsed, ValueTemplate::FromValue(*variable.value, position));
   return &parsed_.emplace(variable.value.get(), std::move(parsed)).first->second;
+}
+
+const Value* PlayScope::FindKept(const std::string& key) const {
+  const auto found = kept_.find(key);
+  return found == kept_.end() ? nullptr : &found->second;
+}
+
+const Value* PlayScope::Keep(const std::string& key, Value value) {
+  const Value* const kept = &kept_.insert_or_assign(key, std::move(value)).first->second;
+  kept_places_.insert(kept);
+  return kept;
 }
 
 const Value* PlayScope::FindShared(absl::string_view name) {
@@ -225,6 +244,8 @@ absl::StatusOr<RoleScope::Definition> RoleScope::Define(absl::string_view name) 
 absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
   const auto found = rendered_.find(name);
   if (found != rendered_.end()) return &found->second;
+  const auto kept = kept_.find(name);
+  if (kept != kept_.end()) return kept->second;
   ASSIGN_OR_RETURN(const Definition definition, Define(name));
   if (definition.value == nullptr) return nullptr;
   if (definition.value->constant()) return &definition.value->value();
@@ -236,19 +257,55 @@ absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
     return absl::InvalidArgumentError(
         absl::StrCat("variable '", name, "' refers to itself: ", chain));
   }
-  absl::StatusOr<Value> value = definition.value->Evaluate(scope_);
+  absl::StatusOr<const Value*> value = Evaluate(name, *definition.value);
   rendering_.pop_back();
   if (!value.ok()) {
     return Annotate(value.status(),
                     absl::StrCat("in variable '", name, "' (", definition.place, ")"));
   }
-  return &rendered_.emplace(std::string(name), *std::move(value)).first->second;
+  return value;
+}
+
+absl::StatusOr<const Value*> RoleScope::Evaluate(absl::string_view name,
+                                                 const ValueTemplate& definition) {
+  const tmpl::Template* const text = definition.text();
+  std::optional<std::string> key;
+  // Secrets are recorded for each node that asks for them.
+  if (text != nullptr && IsOfCluster(*text) && !MayRead(*text, "secret")) key = CacheKey(*text);
+  if (key.has_value()) {
+    if (const Value* const kept = node_.play().FindKept(*key))
+      return kept_.emplace(name, kept).first->second;
+  }
+  ASSIGN_OR_RETURN(Value value, definition.Evaluate(scope_));
+  if (key.has_value())
+    return kept_.emplace(name, node_.play().Keep(*key, std::move(value))).first->second;
+  return &rendered_.emplace(std::string(name), std::move(value)).first->second;
+}
+
+bool RoleScope::IsOfCluster(const tmpl::Template& source) {
+  const auto [known, is_new] = node_.play().of_cluster().try_emplace(&source.names(), false);
+  if (!is_new) return known->second;
+  std::vector<const tmpl::Template*> waiting = {&source};
+  std::set<const void*> seen;
+  while (!waiting.empty()) {
+    const std::vector<std::string>& names = waiting.back()->names();
+    waiting.pop_back();
+    if (!seen.insert(&names).second) continue;
+    for (const std::string& name : names) {
+      if (IsOfClusterName(name)) return known->second = true;
+      const absl::StatusOr<Definition> definition = Define(name);
+      if (definition.ok() && definition->value != nullptr && definition->value->text() != nullptr)
+        waiting.push_back(definition->value->text());
+    }
+  }
+  return false;
 }
 
 std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
+  for (const absl::string_view own : {"node", "facts", "item"})
+    if (MayRead(source, own)) return std::nullopt;
   std::string key = absl::StrCat(reinterpret_cast<uintptr_t>(&source));
   for (const std::string& name : source.names()) {
-    if (name == "node" || name == "facts" || name == "item") return std::nullopt;
     if (name == kStackVariable) {
       absl::StrAppend(&key, ";stack=", node_.stack_name());
       continue;
@@ -263,6 +320,10 @@ std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
     }
     const absl::StatusOr<const Value*> value = Find(name);
     if (!value.ok()) return std::nullopt;
+    if (node_.play().IsKept(*value)) {
+      absl::StrAppend(&key, ";", name, "@", reinterpret_cast<uintptr_t>(*value));
+      continue;
+    }
     absl::StrAppend(&key, ";", name, "=",
                     Sha256Hex((*value)->dump(-1, ' ', false, Value::error_handler_t::replace)));
   }

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -57,6 +58,14 @@ class PlayScope {
   std::set<std::string> TakeAsked() { return std::exchange(asked_, {}); }
   // The variable's value with its templates parsed, once for all nodes that share it.
   absl::StatusOr<const ValueTemplate*> Parse(const Variable& variable);
+  // Values of variables that are made from the whole cluster and the same on many nodes, by
+  // RoleScope::CacheKey. The pointers stay good. nullptr: none is kept.
+  const Value* FindKept(const std::string& key) const;
+  const Value* Keep(const std::string& key, Value value);
+  bool IsKept(const Value* value) const { return kept_places_.contains(value); }
+  // What RoleScope::IsOfCluster said of a template on the first node, by its names() as an
+  // identity.
+  absl::flat_hash_map<const void*, bool>& of_cluster() { return of_cluster_; }
 
  private:
   const Value* FindShared(absl::string_view name);
@@ -71,6 +80,9 @@ class PlayScope {
   std::map<std::string, Value, std::less<>> shared_;
   absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
+  std::unordered_map<std::string, Value> kept_;
+  absl::flat_hash_set<const Value*> kept_places_;
+  absl::flat_hash_map<const void*, bool> of_cluster_;
   SecretReader reader_;
   std::map<std::tuple<std::string, std::string, bool>, Value> secret_values_;  // role, name, next
   std::set<std::string> asked_;
@@ -121,11 +133,16 @@ class RoleScope {
   };
   absl::StatusOr<Definition> Define(absl::string_view name) const;
   absl::StatusOr<const Value*> Find(absl::string_view name);
+  absl::StatusOr<const Value*> Evaluate(absl::string_view name, const ValueTemplate& definition);
+  // Whether `source` looks at the whole cluster, itself or by way of variables: thousands of nodes
+  // must not each do that. Decided once for all nodes, though their variables may differ.
+  bool IsOfCluster(const tmpl::Template& source);
 
   NodeScope& node_;
   const Role& role_;
   tmpl::Scope scope_;
   std::map<std::string, Value, std::less<>> rendered_;
+  std::map<std::string, const Value*, std::less<>> kept_;  // those that the play keeps
   std::vector<std::string> rendering_;  // variables whose templates are being rendered
 };
 

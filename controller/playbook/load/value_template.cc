@@ -179,6 +179,10 @@ absl::StatusOr<Value> ValueTemplate::Evaluate(const tmpl::Scope& scope) const {
   return out;
 }
 
+const tmpl::Template* ValueTemplate::text() const {
+  return part_->text.has_value() ? &*part_->text : nullptr;
+}
+
 bool ValueTemplate::MayRead(absl::string_view name) const {
   if (part_->text.has_value()) return playbook::MayRead(*part_->text, name);
   return std::any_of(part_->elements.begin(), part_->elements.end(),

@@ -41,6 +41,8 @@ class ValueTemplate {
   // REQUIRES: constant(). Lives as long as any copy of this.
   const Value& value() const;
   absl::StatusOr<Value> Evaluate(const tmpl::Scope& scope) const;
+  // nullptr when it is not one text with a template.
+  const tmpl::Template* text() const;
   // Whether evaluation may read the variable `name`.
   bool MayRead(absl::string_view name) const;
 

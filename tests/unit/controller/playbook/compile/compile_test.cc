@@ -466,6 +466,46 @@ TEST_F(CompileTest, IncludedTemplatesDecideWhatIsShared) {
   EXPECT_THAT(texts, ElementsAre("hpc1", "node c001", "x", "y", "hpc1", "group c002", "x", "y"));
 }
 
+TEST_F(CompileTest, VariablesOfTheWholeClusterDifferWhereTheirPartsDo) {
+  SetTasks("- {name: a, file: {path: /a, content: \"{{ about }}; {{ about }}; {{ own }}\"}}\n");
+  site["playbooks/roles/r/defaults/main.yaml"] =
+      "about: \"{{ members | upper }}\"\n"
+      "members: \"{{ groups.gpu | join(' ') }} {{ level }}\"\n"
+      "own: \"{{ nodes | length }} {{ full_name }}\"\n";
+  std::vector<std::string> texts;
+  for (const NodePlan& plan : CompileFor({"c001", "c002", "c003", "login1"})) {
+    ASSERT_OK(plan.error);
+    texts.push_back(plan.plan->roles(0).steps(0).file().content());
+  }
+  EXPECT_THAT(texts,
+              ElementsAre("C001 C002 NODE; C001 C002 NODE; 4 c001.hpc1.example",
+                          "C001 C002 GROUP; C001 C002 GROUP; 4 c002.hpc1.example",
+                          "C001 C002 INVENTORY; C001 C002 INVENTORY; 4 c003.hpc1.example",
+                          "C001 C002 INVENTORY; C001 C002 INVENTORY; 4 login1.hpc1.example"));
+}
+
+// If each node made them, the time would grow with the square of the cluster, and this request
+// would exceed its budget.
+TEST_F(CompileTest, VariablesOfTheWholeClusterAreMadeOnce) {
+  const absl::StatusOr<Inventory> large =
+      ParseInventory({{"c.yaml", "cluster: x\nnodes: {\"c[001-400]\": {role: compute}}\n"}});
+  ASSERT_OK(large);
+  inventory = *large;
+  SetTasks("- {name: a, file: {path: /a, content: \"{{ about }} {{ node.name }}\"}}\n");
+  site["playbooks/roles/r/defaults/main.yaml"] =
+      "about: \"{{ members | length }}\"\n"
+      "members: \"{{ [nodes, range(100000) | map('string') | list] | last }}\"\n";
+  std::vector<std::string> names;
+  for (const Node& node : inventory.nodes()) {
+    names.push_back(node.name);
+    facts[node.name] = {{"hostname", node.name}};
+  }
+  const std::vector<NodePlan> plans = CompileFor(names);
+  ASSERT_EQ(plans.size(), 400u);
+  for (const NodePlan& plan : plans) ASSERT_OK(plan.error);
+  EXPECT_EQ(plans.back().plan->roles(0).steps(0).file().content(), "100000 c400");
+}
+
 TEST_F(CompileTest, ReportsSeveralErrorsOfANode) {
   SetTasks(
       "- {name: a, file: {path: /a, content: \"{{ nix }}\"}}\n"
