@@ -164,7 +164,8 @@ WebPage::WebPage(WebCollaborators with)
                 status.clear_store_bytes();  // changes all the time, and nobody looks at it here
                 return ToJsonText(ProtoToValue(status));
               }),
-      events_(with_, {{"overview", overview_}, {"status", status_}}),
+      events_(with_, {{"overview", overview_}, {"status", status_}},
+              [this] { nodes_.Get().status().IgnoreError(); }),
       tasks_(with_.clock) {
   for (const PageFile& file : PageFiles())
     files_.emplace(std::string(file.path), Render(std::string(file.text)));
