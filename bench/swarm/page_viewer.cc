@@ -143,20 +143,23 @@ absl::StatusOr<PageViewer::View> PageViewer::FirstView() {
   Request request(*this);  // a browser that comes anew
   const absl::Time start = absl::Now();
   std::vector<std::string> paths = {"/"};
+  const auto load = [&](const std::string& path) -> absl::Status {
+    RETURN_IF_ERROR(request.Do(path, "gzip"));
+    view.bytes += request.wire_bytes();
+    return absl::OkStatus();
+  };
   std::set<std::string> seen;
   for (size_t i = 0; i < paths.size(); ++i) {
     const std::string path = paths[i];
     if (!seen.insert(path).second) continue;
-    RETURN_IF_ERROR(request.Do(path, "gzip"));
-    view.bytes += request.wire_bytes();
+    RETURN_IF_ERROR(load(path));
     if (path == "/")
       for (const absl::string_view before : {"href=\"/", "src=\"/"})
         AddNamed(request.body(), before, "\"", paths);
     if (absl::EndsWith(path, ".js")) AddNamed(request.body(), "from './", "'", paths);
-    if (i + 1 == paths.size() && !absl::StartsWith(path, "/api/"))
-      for (const char* last : {"/api/session", "/api/overview", "/api/status"})
-        paths.emplace_back(last);
   }
+  for (const char* path : {"/api/session", "/api/overview", "/api/status"})
+    RETURN_IF_ERROR(load(path));
   view.time = absl::Now() - start;
   return view;
 }
