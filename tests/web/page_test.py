@@ -159,6 +159,30 @@ def long_run(cluster):
             process.communicate()
 
 
+def test_heat_map(cluster):
+    """What a validation measured between nodes, as a picture, and in words for who cannot see it."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        browser.run("location.hash = '#/validation/v-measured'")
+        browser.await_text("Show what was measured between nodes")
+        browser.run("[...document.querySelectorAll('button')]"
+                    ".find((each) => each.textContent.startsWith('Show what')).click()")
+        canvas = "document.querySelector('canvas[role=img]')"
+        browser.await_true(lambda: browser.run(f"return {canvas} !== null"), "there is no heat map")
+        label = browser.run(f"return {canvas}.getAttribute('aria-label')")
+        check(label == "nic-pair: throughput: 30 pairs, from 11.5 to 24.1 GB/s", f"the map is {label!r}")
+        # Two cells of one column: the slow row is of another colour than its neighbour.
+        colours = browser.run(f"""
+          const canvas = {canvas}, side = canvas.width / 6, paint = canvas.getContext('2d');
+          return [0, 1].map((row) => [...paint.getImageData((4.5) * side, (row + 0.5) * side, 1, 1).data].join());""")
+        check(colours[0] != colours[1], f"slow and fast pairs look the same: {colours}")
+        browser.run(f"""
+          const box = {canvas}.getBoundingClientRect(), side = box.width / 6;
+          {canvas}.dispatchEvent(new MouseEvent('mousemove', {{clientX: box.left + 4.5 * side, clientY: box.top + 1.5 * side, bubbles: true}}));""")
+        browser.await_text("c00002 → c00005: 11.5 GB/s")
+        quiet(browser)
+
+
 def test_live_run(cluster):
     """A run appears, changes and ends on the page without a reload."""
     with Browser() as browser:
@@ -436,7 +460,7 @@ def keep_shots(cluster, shots):
                     browser.screenshot(shots / f"{name}-{size}-{'dark' if dark else 'light'}.png")
 
 
-TESTS = [test_login, test_grid, test_node, test_live_run, test_changes_arrive, test_dark,
+TESTS = [test_login, test_grid, test_node, test_heat_map, test_live_run, test_changes_arrive, test_dark,
          test_keyboard, test_actions, test_viewers, test_labels, test_phone, test_reconnects]
 
 

@@ -19,6 +19,8 @@
 #include "controller/gate/service_state.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/schedule/validation_state.h"
+#include "controller/validation/verdict/result_blob.h"
 
 namespace muster::testing {
 namespace {
@@ -75,12 +77,67 @@ absl::Status WriteStates(const std::string& folder, const std::vector<AgentSwarm
   });
 }
 
+// A validation that has measured between some workers; the way from the second one on is slow.
+absl::Status WriteMeasurements(const std::string& folder,
+                               const std::vector<AgentSwarm::Machine>& all) {
+  constexpr char kId[] = "v-measured";
+  constexpr size_t kMeasured = 6;
+  if (all.size() <= kMeasured) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<controller::Store> store,
+                   controller::OpenStore(folder + "/state/muster.db"));
+  const absl::Time now = absl::Now();
+  return store->Update([&](controller::Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.validations().Put({.validation_id = kId,
+                                           .state = controller::ValidationRecord::kDone,
+                                           .suite = "full",
+                                           .created_by = "admin:root",
+                                           .created_at = now - absl::Hours(2),
+                                           .finished_at = now - absl::Hours(1)}));
+    for (size_t from = 1; from <= kMeasured; ++from) {
+      const std::string& node = all[from].name;
+      v1::NodeVerdict verdict;
+      verdict.set_node(node);
+      verdict.set_outcome(v1::OUTCOME_PASS);
+      RETURN_IF_ERROR(txn.validations().PutNode({.validation_id = kId,
+                                                 .node = node,
+                                                 .node_uuid = all[from].uuid,
+                                                 .outcome = v1::OUTCOME_PASS,
+                                                 .verdict = verdict.SerializeAsString()}));
+      for (size_t to = 1; to <= kMeasured; ++to) {
+        if (to == from) continue;
+        const std::string check = absl::StrCat(kId, "/", from, "-", to);
+        RETURN_IF_ERROR(txn.validation_checks().Put(
+            {.check_id = check,
+             .validation_id = kId,
+             .execution_id = check,
+             .node = node,
+             .members = absl::StrCat(node, " ", all[to].name),
+             .stage_name = "network",
+             .name = "nic-pair",
+             .phase = static_cast<int>(controller::validation::PartPhase::kEnded),
+             .outcome = v1::OUTCOME_PASS}));
+        v1::CheckResult result;
+        result.set_check("nic-pair");
+        result.set_outcome(v1::OUTCOME_PASS);
+        v1::Metric& metric = *result.add_metrics();
+        metric.set_name("throughput");
+        metric.set_unit("GB/s");
+        metric.set_value(from == 2 ? 11.5 : 23.5 + 0.1 * static_cast<double>(to));
+        RETURN_IF_ERROR(txn.validation_checks().PutResult(
+            {check, now - absl::Hours(1), controller::validation::PackResult(result), ""}));
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
 absl::Status Run(const bench::SwarmCluster::Programs& programs, size_t nodes) {
   ASSIGN_OR_RETURN(const std::unique_ptr<bench::SwarmCluster> cluster,
                    bench::SwarmCluster::Make(programs, nodes));
   RETURN_IF_ERROR(WriteInventory(cluster->folder(), nodes));
   std::vector<AgentSwarm::Machine> machines = cluster->TakeMachines();
   RETURN_IF_ERROR(WriteStates(cluster->folder(), machines));
+  RETURN_IF_ERROR(WriteMeasurements(cluster->folder(), machines));
   RETURN_IF_ERROR(cluster->StartController());
   RETURN_IF_ERROR(
       cluster->Muster({"inventory", "apply", cluster->folder() + "/inventory", "--yes"}));
