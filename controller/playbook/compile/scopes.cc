@@ -277,7 +277,7 @@ absl::StatusOr<const Value*> RoleScope::Evaluate(absl::string_view name,
       return kept_.emplace(name, kept).first->second;
   }
   ASSIGN_OR_RETURN(Value value, definition.Evaluate(scope_));
-  if (key.has_value())
+  if (key.has_value() && node_.play().MayKeep())
     return kept_.emplace(name, node_.play().Keep(*key, std::move(value))).first->second;
   return &rendered_.emplace(std::string(name), std::move(value)).first->second;
 }

@@ -59,8 +59,11 @@ class PlayScope {
   // The variable's value with its templates parsed, once for all nodes that share it.
   absl::StatusOr<const ValueTemplate*> Parse(const Variable& variable);
   // Values of variables that are made from the whole cluster and the same on many nodes, by
-  // RoleScope::CacheKey. The pointers stay good. nullptr: none is kept.
+  // RoleScope::CacheKey. The pointers stay good. nullptr: none is kept. Only the first kMaxKept are
+  // kept: a variable that each node has another value of would be thousands of long lists.
+  static constexpr size_t kMaxKept = 128;
   const Value* FindKept(const std::string& key) const;
+  bool MayKeep() const { return kept_.size() < kMaxKept; }
   const Value* Keep(const std::string& key, Value value);
   bool IsKept(const Value* value) const { return kept_places_.contains(value); }
   // What RoleScope::IsOfCluster said of a template on the first node, by its names() as an
