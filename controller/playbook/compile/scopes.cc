@@ -118,17 +118,6 @@ absl::StatusOr<const ValueTemplate*> PlayScope::Parse(const Variable& variable) 
   return &parsed_.emplace(variable.value.get(), std::move(parsed)).first->second;
 }
 
-const Value* PlayScope::FindKept(const std::string& key) const {
-  const auto found = kept_.find(key);
-  return found == kept_.end() ? nullptr : &found->second;
-}
-
-const Value* PlayScope::Keep(const std::string& key, Value value) {
-  const Value* const kept = &kept_.insert_or_assign(key, std::move(value)).first->second;
-  kept_places_.insert(kept);
-  return kept;
-}
-
 const Value* PlayScope::FindShared(absl::string_view name) {
   const auto found = shared_.find(name);
   if (found != shared_.end()) return &found->second;
@@ -242,10 +231,8 @@ absl::StatusOr<RoleScope::Definition> RoleScope::Define(absl::string_view name) 
 }
 
 absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
-  const auto found = rendered_.find(name);
-  if (found != rendered_.end()) return &found->second;
-  const auto kept = kept_.find(name);
-  if (kept != kept_.end()) return kept->second;
+  const auto found = found_.find(name);
+  if (found != found_.end()) return found->second;
   ASSIGN_OR_RETURN(const Definition definition, Define(name));
   if (definition.value == nullptr) return nullptr;
   if (definition.value->constant()) return &definition.value->value();
@@ -257,29 +244,27 @@ absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
     return absl::InvalidArgumentError(
         absl::StrCat("variable '", name, "' refers to itself: ", chain));
   }
-  absl::StatusOr<const Value*> value = Evaluate(name, *definition.value);
+  const absl::StatusOr<const Value*> value = Evaluate(*definition.value);
   rendering_.pop_back();
   if (!value.ok()) {
     return Annotate(value.status(),
                     absl::StrCat("in variable '", name, "' (", definition.place, ")"));
   }
-  return value;
+  return found_.emplace(name, *value).first->second;
 }
 
-absl::StatusOr<const Value*> RoleScope::Evaluate(absl::string_view name,
-                                                 const ValueTemplate& definition) {
+absl::StatusOr<const Value*> RoleScope::Evaluate(const ValueTemplate& definition) {
   const tmpl::Template* const text = definition.text();
+  KeptValues& kept = node_.play().kept();
   std::optional<std::string> key;
   // Secrets are recorded for each node that asks for them.
   if (text != nullptr && IsOfCluster(*text) && !MayRead(*text, "secret")) key = CacheKey(*text);
   if (key.has_value()) {
-    if (const Value* const kept = node_.play().FindKept(*key))
-      return kept_.emplace(name, kept).first->second;
+    if (const Value* const value = kept.Find(*key)) return value;
   }
   ASSIGN_OR_RETURN(Value value, definition.Evaluate(scope_));
-  if (key.has_value() && node_.play().MayKeep())
-    return kept_.emplace(name, node_.play().Keep(*key, std::move(value))).first->second;
-  return &rendered_.emplace(std::string(name), std::move(value)).first->second;
+  if (key.has_value() && kept.has_room()) return kept.Keep(*key, std::move(value));
+  return &own_.emplace_back(std::move(value));
 }
 
 bool RoleScope::IsOfCluster(const tmpl::Template& source) {
@@ -320,7 +305,7 @@ std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
     }
     const absl::StatusOr<const Value*> value = Find(name);
     if (!value.ok()) return std::nullopt;
-    if (node_.play().IsKept(*value)) {
+    if (node_.play().kept().Has(*value)) {
       absl::StrAppend(&key, ";", name, "@", reinterpret_cast<uintptr_t>(*value));
       continue;
     }

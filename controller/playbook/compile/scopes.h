@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,11 +18,11 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "controller/inventory/inventory.h"
+#include "controller/playbook/compile/kept_values.h"
 #include "controller/playbook/compiler.h"
 #include "controller/playbook/load/value_template.h"
 #include "controller/playbook/model.h"
@@ -58,14 +59,7 @@ class PlayScope {
   std::set<std::string> TakeAsked() { return std::exchange(asked_, {}); }
   // The variable's value with its templates parsed, once for all nodes that share it.
   absl::StatusOr<const ValueTemplate*> Parse(const Variable& variable);
-  // Values of variables that are made from the whole cluster and the same on many nodes, by
-  // RoleScope::CacheKey. The pointers stay good. nullptr: none is kept. Only the first kMaxKept are
-  // kept: a variable that each node has another value of would be thousands of long lists.
-  static constexpr size_t kMaxKept = 128;
-  const Value* FindKept(const std::string& key) const;
-  bool MayKeep() const { return kept_.size() < kMaxKept; }
-  const Value* Keep(const std::string& key, Value value);
-  bool IsKept(const Value* value) const { return kept_places_.contains(value); }
+  KeptValues& kept() { return kept_; }
   // What RoleScope::IsOfCluster said of a template on the first node, by its names() as an
   // identity.
   absl::flat_hash_map<const void*, bool>& of_cluster() { return of_cluster_; }
@@ -83,8 +77,7 @@ class PlayScope {
   std::map<std::string, Value, std::less<>> shared_;
   absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
-  std::unordered_map<std::string, Value> kept_;
-  absl::flat_hash_set<const Value*> kept_places_;
+  KeptValues kept_;
   absl::flat_hash_map<const void*, bool> of_cluster_;
   SecretReader reader_;
   std::map<std::tuple<std::string, std::string, bool>, Value> secret_values_;  // role, name, next
@@ -136,7 +129,7 @@ class RoleScope {
   };
   absl::StatusOr<Definition> Define(absl::string_view name) const;
   absl::StatusOr<const Value*> Find(absl::string_view name);
-  absl::StatusOr<const Value*> Evaluate(absl::string_view name, const ValueTemplate& definition);
+  absl::StatusOr<const Value*> Evaluate(const ValueTemplate& definition);
   // Whether `source` looks at the whole cluster, itself or by way of variables: thousands of nodes
   // must not each do that. Decided once for all nodes, though their variables may differ.
   bool IsOfCluster(const tmpl::Template& source);
@@ -144,8 +137,8 @@ class RoleScope {
   NodeScope& node_;
   const Role& role_;
   tmpl::Scope scope_;
-  std::map<std::string, Value, std::less<>> rendered_;
-  std::map<std::string, const Value*, std::less<>> kept_;  // those that the play keeps
+  std::map<std::string, const Value*, std::less<>> found_;  // variables with templates
+  std::deque<Value> own_;               // those values that the play does not keep
   std::vector<std::string> rendering_;  // variables whose templates are being rendered
 };
 
