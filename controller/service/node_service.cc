@@ -181,7 +181,7 @@ grpc::Status NodeService::ListNodeJobs(grpc::ServerContext*, const v1::ListNodeJ
 
 grpc::Status NodeService::GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                                     v1::GetStatusResponse* response) {
-  absl::StatusOr<std::vector<v1::Node>> nodes = ListWithoutDetails();
+  const absl::StatusOr<std::vector<v1::Node>> nodes = ListWithoutDetails();
   return ToGrpc(nodes.ok() ? FillStatus(*nodes, *response) : nodes.status());
 }
 

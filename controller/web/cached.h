@@ -25,20 +25,26 @@ class Cached {
   using Make =
       std::function<absl::StatusOr<std::shared_ptr<const T>>(std::shared_ptr<const T> before)>;
 
-  // `clock` must outlive the object.
-  Cached(Clock& clock, absl::Duration oldest, Make make)
-      : clock_(clock), oldest_(oldest), make_(std::move(make)) {}
+  // `clock` must outlive the object. `prepare` is called before `make`, and its time does not
+  // count: it may have something else made that `make` looks at.
+  Cached(
+      Clock& clock, absl::Duration oldest, Make make, std::function<void()> prepare = [] {})
+      : clock_(clock), oldest_(oldest), make_(std::move(make)), prepare_(std::move(prepare)) {}
 
   // Never nullptr. An error of `make` is not kept.
   absl::StatusOr<std::shared_ptr<const T>> Get() {
     absl::MutexLock lock(&mutex_);
-    const absl::Time now = clock_.Now();
-    if (last_ != nullptr && now >= made_at_ && now < good_until_) return last_;
+    if (const absl::Time now = clock_.Now();
+        last_ != nullptr && now >= made_at_ && now < good_until_) {
+      return last_;
+    }
+    prepare_();
+    const absl::Time begin = clock_.Now();
     absl::StatusOr<std::shared_ptr<const T>> made = make_(last_);
     if (!made.ok()) return made.status();
     last_ = *std::move(made);
     made_at_ = clock_.Now();
-    good_until_ = made_at_ + std::max(oldest_, kPauses * (made_at_ - now));
+    good_until_ = made_at_ + std::max(oldest_, kPauses * (made_at_ - begin));
     return last_;
   }
 
@@ -46,6 +52,7 @@ class Cached {
   Clock& clock_;
   const absl::Duration oldest_;
   const Make make_;
+  const std::function<void()> prepare_;
   absl::Mutex mutex_;
   std::shared_ptr<const T> last_ ABSL_GUARDED_BY(mutex_);
   absl::Time made_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -42,13 +42,15 @@ RenderedPage Render(std::string text) {
   return page;
 }
 
-CachedPage::CachedPage(Clock& clock, Make make)
-    : page_(clock, kOldest,
-            [make = std::move(make)](std::shared_ptr<const RenderedPage> before)
-                -> absl::StatusOr<std::shared_ptr<const RenderedPage>> {
-              ASSIGN_OR_RETURN(std::string text, make());
-              if (before != nullptr && before->text == text) return before;
-              return std::make_shared<const RenderedPage>(Render(std::move(text)));
-            }) {}
+CachedPage::CachedPage(Clock& clock, Make make, std::function<void()> prepare)
+    : page_(
+          clock, kOldest,
+          [make = std::move(make)](std::shared_ptr<const RenderedPage> before)
+              -> absl::StatusOr<std::shared_ptr<const RenderedPage>> {
+            ASSIGN_OR_RETURN(std::string text, make());
+            if (before != nullptr && before->text == text) return before;
+            return std::make_shared<const RenderedPage>(Render(std::move(text)));
+          },
+          std::move(prepare)) {}
 
 }  // namespace muster::controller

@@ -30,8 +30,9 @@ class CachedPage {
 
   using Make = std::function<absl::StatusOr<std::string>()>;
 
-  // `clock` must outlive the object.
-  CachedPage(Clock& clock, Make make);
+  // As for Cached.
+  CachedPage(
+      Clock& clock, Make make, std::function<void()> prepare = [] {});
 
   // Never nullptr; the same page while the text is the same. An error of `make` is not kept.
   absl::StatusOr<std::shared_ptr<const RenderedPage>> Get() { return page_.Get(); }

@@ -198,12 +198,8 @@ constexpr StreamRow kStreams[] = {
 
 }  // namespace
 
-LiveEvents::LiveEvents(const WebCollaborators& with, std::vector<Shared> shared,
-                       std::function<void()> freshen)
-    : with_(with),
-      shared_(std::move(shared)),
-      freshen_(std::move(freshen)),
-      worker_(with.clock, [this] { return Look(); }) {
+LiveEvents::LiveEvents(const WebCollaborators& with, std::vector<Shared> shared)
+    : with_(with), shared_(std::move(shared)), worker_(with.clock, [this] { return Look(); }) {
   worker_.Start();
 }
 
@@ -254,7 +250,6 @@ absl::StatusOr<HttpReply> LiveEvents::Open(absl::string_view path, const HttpReq
 }
 
 void LiveEvents::LookAtShared() {
-  freshen_();
   for (size_t i = 0; i < shared_.size(); ++i) {
     const auto page = shared_[i].page.Get();
     if (!page.ok()) continue;  // whoever asks for the page is told

@@ -48,10 +48,8 @@ class LiveEvents {
     CachedPage& page;
   };
 
-  // `freshen` is called before the pages are looked at: it makes anew what they are made from, so
-  // that its time does not count as theirs (Cached). The references must outlive the object.
-  LiveEvents(const WebCollaborators& with, std::vector<Shared> shared,
-             std::function<void()> freshen);
+  // The references must outlive the object.
+  LiveEvents(const WebCollaborators& with, std::vector<Shared> shared);
   ~LiveEvents();  // ends the streams
 
   // Paths below /api/events: "" tells which shared pages have changed; "run", "rollout" and
@@ -77,7 +75,6 @@ class LiveEvents {
 
   const WebCollaborators& with_;
   const std::vector<Shared> shared_;
-  const std::function<void()> freshen_;
   absl::Mutex mutex_;
   std::vector<Stream> streams_ ABSL_GUARDED_BY(mutex_);
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -151,21 +151,24 @@ WebPage::WebPage(WebCollaborators with)
                ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, with_.nodes.ListWithoutDetails());
                return std::make_shared<const std::vector<v1::Node>>(std::move(nodes));
              }),
-      overview_(with_.clock,
-                [this]() -> absl::StatusOr<std::string> {
-                  ASSIGN_OR_RETURN(const auto nodes, nodes_.Get());
-                  return OverviewJson(*nodes, with_.inventory().get());
-                }),
-      status_(with_.clock,
-              [this]() -> absl::StatusOr<std::string> {
-                ASSIGN_OR_RETURN(const auto nodes, nodes_.Get());
-                v1::GetStatusResponse status;
-                RETURN_IF_ERROR(with_.nodes.FillStatus(*nodes, status));
-                status.clear_store_bytes();  // changes all the time, and nobody looks at it here
-                return ToJsonText(ProtoToValue(status));
-              }),
-      events_(with_, {{"overview", overview_}, {"status", status_}},
-              [this] { nodes_.Get().status().IgnoreError(); }),
+      overview_(
+          with_.clock,
+          [this]() -> absl::StatusOr<std::string> {
+            ASSIGN_OR_RETURN(const auto nodes, nodes_.Get());
+            return OverviewJson(*nodes, with_.inventory().get());
+          },
+          [this] { nodes_.Get().status().IgnoreError(); }),  // which make says
+      status_(
+          with_.clock,
+          [this]() -> absl::StatusOr<std::string> {
+            ASSIGN_OR_RETURN(const auto nodes, nodes_.Get());
+            v1::GetStatusResponse status;
+            RETURN_IF_ERROR(with_.nodes.FillStatus(*nodes, status));
+            status.clear_store_bytes();  // changes all the time, and nobody looks at it here
+            return ToJsonText(ProtoToValue(status));
+          },
+          [this] { nodes_.Get().status().IgnoreError(); }),
+      events_(with_, {{"overview", overview_}, {"status", status_}}),
       tasks_(with_.clock) {
   for (const PageFile& file : PageFiles())
     files_.emplace(std::string(file.path), Render(std::string(file.text)));

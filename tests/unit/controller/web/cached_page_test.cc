@@ -59,6 +59,24 @@ TEST(CachedPage, TakesATenthOfTheTimeAtMost) {
   EXPECT_EQ(made, 2);
 }
 
+TEST(CachedPage, DoesNotCountWhatItIsMadeFrom) {
+  FakeClock clock;
+  int made = 0, prepared = 0;
+  CachedPage page(
+      clock, [&]() -> absl::StatusOr<std::string> { return std::string(++made, 'x'); },
+      [&] {
+        ++prepared;
+        clock.Advance(absl::Seconds(1));
+      });
+  ASSERT_OK(page.Get());
+  ASSERT_OK(page.Get());
+  EXPECT_EQ(prepared, 1);
+  clock.Advance(CachedPage::kOldest);
+  ASSERT_OK(page.Get());
+  EXPECT_EQ(made, 2);
+  EXPECT_EQ(prepared, 2);
+}
+
 TEST(CachedPage, AnErrorIsNotKept) {
   FakeClock clock;
   bool fails = true;
