@@ -59,7 +59,7 @@ struct ProbeContext {
   // The worker that reads the GPUs.
   std::string burnin = "muster-burnin";
   // The agent's, root's alone: for what programs keep between their runs.
-  std::string state_directory = "/var/lib/muster";
+  std::string state_directory;
 };
 
 // One aspect of the node, looked at again and again by one thread at a time.
