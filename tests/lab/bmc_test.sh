@@ -178,8 +178,7 @@ for program in ipmi-sensors ipmi-sel; do
   chmod 755 "/usr/local/sbin/$program"
 done
 NODE
-health_of() { muster health "$1" 2>&1 || true; }       # NODE
-health_says() { says -F "$1" health_of c001; }         # WORDS
+health_says() { says -F "$1" health_of c001; }  # WORDS
 has_looked() { lab exec c001 sh -c 'test -s /var/lib/muster/.freeipmi/sdr-cache/*'; }
 look_again() { lab exec c001 systemctl restart muster-agent; }
 look_again

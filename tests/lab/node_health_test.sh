@@ -14,7 +14,6 @@ source "$(dirname "$0")/receivers.sh"
 work=$(mktemp -d)
 
 serves() { [[ $(node_field "$1" State) =~ ^(IDLE|MIXED|ALLOCATED)$ ]]; }  # NODE
-health_of() { muster health "$1" 2>&1 || true; }                         # NODE
 has_condition() { [[ $(health_of "$1") == *"$2"* ]]; }                   # NODE TEXT
 lacks_condition() { ! has_condition "$@"; }
 status_says() { [[ $(muster status) == *"$1"* ]]; }                      # TEXT

@@ -47,6 +47,8 @@ step() { printf '== %3d s: %s\n' "$SECONDS" "$*"; }
 lab_folder() { echo "${MUSTER_LAB_STATE:-/var/lib/muster-lab}/$LAB_TEST_NAME"; }
 
 muster() { lab muster "$@" </dev/null; }
+# What `muster health` says of a node; it fails where something is wrong.
+health_of() { muster health "$1" 2>&1 || true; }  # NODE
 
 # Nodes, the controller, the inventory; no node has joined. The gate to Slurm is off, so that nodes
 # work without a validation, unless GATE=on.
