@@ -24,6 +24,7 @@ namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
+constexpr absl::Duration kLongestWelcomeTimeout = absl::Minutes(1);
 // All nodes are told at once to renew their certificates when the authority changes.
 constexpr absl::Duration kRenewalSpread = absl::Seconds(5);
 // A controller that asks for more is not believed.
@@ -63,6 +64,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       clock_(clock),
       started_(clock.Now()),
       backoff_(options_.first_backoff, options_.longest_backoff, random_),
+      patience_(kWelcomeTimeout, kLongestWelcomeTimeout),
       alive_(clock.Now()),
       status_text_("starting"),
       facts_worker_(clock, [this] { return GatherFacts(); }) {
@@ -147,7 +149,8 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   ControllerStream stream(channel, mailbox_, clock_);
   stream.Start();
   SendHello(stream);
-  const absl::Time welcome_by = clock_.Now() + kWelcomeTimeout;
+  const absl::Duration patience = patience_.span();
+  const absl::Time welcome_by = clock_.Now() + patience;
   next_heartbeat_ = clock_.Now() + heartbeat_interval_;
   absl::Status local_end;
   for (;;) {
@@ -162,9 +165,11 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
       mailbox_.OnNote(status_text());
     }
     const absl::Time now = clock_.Now();
-    const bool is_late = now >= welcome_by || welcome_by - now > kWelcomeTimeout;  // set back
+    const bool is_late = now >= welcome_by || welcome_by - now > patience;  // set back
     if (!ending.welcomed && is_late) {
-      local_end = absl::DeadlineExceededError("no answer to the greeting within 15s");
+      patience_.OnNoAnswer();
+      local_end = absl::DeadlineExceededError(
+          absl::StrCat("no answer to the greeting within ", absl::FormatDuration(patience)));
       break;
     }
     if (now - stream.writing_since() > kWriteTimeout) {
@@ -257,6 +262,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
   switch (message.message_case()) {
     case v1::ControllerMessage::kWelcome: {
       ending.welcomed = true;
+      patience_.OnAnswer();
       const absl::Duration interval = ToDuration(message.welcome().heartbeat_interval());
       if (interval > absl::ZeroDuration()) {
         heartbeat_interval_ = std::clamp(interval, absl::Milliseconds(100), absl::Minutes(1));

@@ -20,6 +20,7 @@
 #include "agent/state/journal.h"
 #include "agent/state/paths.h"
 #include "common/base/backoff.h"
+#include "common/base/patience.h"
 #include "common/base/worker.h"
 
 namespace muster::sys {
@@ -111,6 +112,7 @@ class Session {
   const absl::Time started_;
   absl::BitGen random_;
   Backoff backoff_;
+  Patience patience_;  // for the welcome
 
   // State of the connection; the session's thread only.
   absl::Duration heartbeat_interval_;
