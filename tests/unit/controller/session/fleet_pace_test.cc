@@ -17,8 +17,8 @@ TEST(FleetPace, ADeadNodeIsNoticedAfterTwoHeartbeats) {
 }
 
 TEST(FleetPace, ReconnectionsOfManyNodesAreSpread) {
-  EXPECT_EQ(ReconnectSpread(50), absl::Milliseconds(200));
-  EXPECT_EQ(ReconnectSpread(10000), absl::Seconds(40));
+  EXPECT_EQ(ReconnectSpread(50), absl::Milliseconds(250));
+  EXPECT_EQ(ReconnectSpread(10000), absl::Seconds(50));
 }
 
 }  // namespace
