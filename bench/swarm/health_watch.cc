@@ -17,7 +17,6 @@ constexpr absl::Duration kTick = absl::Milliseconds(100);
 // A node turns bad once in so many ticks, and well again some ticks later.
 constexpr size_t kTicksPerNode = 2000;
 constexpr size_t kBadTicks = 100;
-constexpr absl::Duration kSettle = absl::Seconds(10);
 constexpr absl::Duration kBetweenMarks = absl::Seconds(2);
 constexpr absl::Duration kUnseen = absl::Seconds(10);
 constexpr int kViews = 5;
@@ -56,8 +55,6 @@ absl::StatusOr<PageViewer::View> MedianView(PageViewer& viewer) {
 absl::StatusOr<HealthFigures> WatchHealth(SwarmCluster& cluster, testing::AgentSwarm& swarm,
                                           size_t nodes, absl::Duration duration) {
   HealthFigures figures;
-  for (size_t i = 0; i < nodes; ++i) swarm.ReportHealth(i, {});
-  absl::SleepFor(kSettle);
   ASSIGN_OR_RETURN(const std::unique_ptr<PageViewer> viewer, PageViewer::LogIn(cluster));
   ASSIGN_OR_RETURN(figures.first_view, MedianView(*viewer));
   Bell bell;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/backoff.h"
+#include "common/base/patience.h"
 #include "common/base/proto_time.h"
 #include "common/health/catalogue.h"
 #include "muster/v1/agent_session.grpc.pb.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kMaxReportsInFlight = 64;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
+constexpr absl::Duration kLongestWelcomeTimeout = absl::Minutes(1);
 
 // The agent's own arguments, except its pings every ten seconds, which find dead links: in one
 // process that shares its cores with thousands of agents they would take live ones for dead.
@@ -49,10 +51,15 @@ class SwarmAgent {
     channel_ = grpc::CreateCustomChannel(swarm.options_.address, grpc::SslCredentials(options),
                                          Arguments());
     stub_ = v1::AgentSessionService::NewStub(channel_);
+    for (const health::ConditionInfo& each : health::Catalogue())
+      health_.add_watched(std::string(each.name));
+    health_.set_sequence(1);
   }
 
-  void Connect();
-  void OnTimer(uint64_t connection);
+  // Connects again, unless it has since `connection`.
+  void Connect(uint64_t connection);
+  // The welcome is late, or a heartbeat is due.
+  void OnBeat(uint64_t connection);
   void Cut();
   void ReportHealth(const AgentSwarm::BadConditions& bad);
   const std::string& name() const { return name_; }
@@ -86,6 +93,7 @@ class SwarmAgent {
   absl::Mutex mutex_;
   absl::InsecureBitGen random_ ABSL_GUARDED_BY(mutex_);
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  Patience patience_ ABSL_GUARDED_BY(mutex_){kWelcomeTimeout, kLongestWelcomeTimeout};
   uint64_t connection_ ABSL_GUARDED_BY(mutex_) = 0;
   Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
   bool is_welcome_ ABSL_GUARDED_BY(mutex_) = false;
@@ -96,7 +104,7 @@ class SwarmAgent {
   std::deque<v1::Report> reports_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_report_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sent_up_to_ ABSL_GUARDED_BY(mutex_) = 0;
-  v1::HealthReport health_ ABSL_GUARDED_BY(mutex_);  // the last one; sequence 0: none
+  v1::HealthReport health_ ABSL_GUARDED_BY(mutex_);  // the last one
   uint64_t last_plan_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string last_plan_id_ ABSL_GUARDED_BY(mutex_);
   std::deque<absl::Time> beats_ ABSL_GUARDED_BY(mutex_);
@@ -162,55 +170,51 @@ class SwarmAgent::Stream final
   std::deque<v1::AgentMessage> queue_ ABSL_GUARDED_BY(mutex_);  // the first is being written
 };
 
-void SwarmAgent::Connect() {
-  v1::AgentMessage message;
-  Stream* stream = nullptr;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (is_cut_ || stream_ != nullptr) return;
-    v1::Hello& hello = *message.mutable_hello();
-    hello.set_agent_version("0.1.0");
-    hello.set_boot_id(boot_id_);
-    hello.set_last_sequence(last_plan_);
-    if (!reports_.empty()) hello.set_active_plan_id(last_plan_id_);
-    sent_up_to_ = 0;
-    stream = stream_ = new Stream(*this, ++connection_);
-    swarm_.Count([](AgentSwarm::Counters& counters) {
-      ++counters.attempts;
-      ++counters.streams;
-    });
-    swarm_.Wake(this, connection_, kWelcomeTimeout);
-    stream->Start(std::move(message));
+void SwarmAgent::Connect(uint64_t connection) {
+  if (!swarm_.BeginAttempt()) return;
+  absl::MutexLock lock(&mutex_);
+  if (is_cut_ || connection != connection_) {
+    swarm_.Count([](AgentSwarm::Counters& counters) { --counters.connecting; });
+    return;
   }
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  hello.set_agent_version("0.1.0");
+  hello.set_boot_id(boot_id_);
+  hello.set_last_sequence(last_plan_);
+  if (!reports_.empty()) hello.set_active_plan_id(last_plan_id_);
+  sent_up_to_ = 0;
+  stream_ = new Stream(*this, ++connection_);
+  swarm_.Count([](AgentSwarm::Counters& counters) {
+    ++counters.attempts;
+    ++counters.streams;
+  });
+  swarm_.beating_.Wake(this, connection_, patience_.span());
+  stream_->Start(std::move(message));
 }
 
-// A heartbeat is due, the welcome has not come, or it is time to try again.
-void SwarmAgent::OnTimer(uint64_t connection) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (connection != connection_ || is_cut_) return;
-    if (stream_ != nullptr && !is_welcome_) return stream_->Cancel();
-    if (stream_ != nullptr) {
-      if (absl::Now() < beat_due_) return;  // it waited for the welcome, which has come
-      v1::AgentMessage message;
-      message.mutable_heartbeat()->set_uptime_s(60);
-      message.mutable_heartbeat()->set_health_sequence(health_.sequence());
-      message.mutable_heartbeat()->set_conditions_bad(
-          static_cast<uint32_t>(health_.conditions_size()));
-      beats_.push_back(absl::Now());
-      if (beats_.size() > AgentSwarm::kKeptBeats) beats_.pop_front();
-      stream_->Send(std::move(message));
-      if (absl::Now() < readings_until_) SendReadings(*stream_);
-      WakeForBeat();
-      return;
-    }
+void SwarmAgent::OnBeat(uint64_t connection) {
+  absl::MutexLock lock(&mutex_);
+  if (connection != connection_ || stream_ == nullptr || is_cut_) return;
+  if (!is_welcome_) {
+    patience_.OnNoAnswer();
+    return stream_->Cancel();
   }
-  Connect();
+  if (absl::Now() < beat_due_) return;  // it waited for the welcome, which has come
+  v1::AgentMessage message;
+  message.mutable_heartbeat()->set_uptime_s(60);
+  message.mutable_heartbeat()->set_health_sequence(health_.sequence());
+  message.mutable_heartbeat()->set_conditions_bad(static_cast<uint32_t>(health_.conditions_size()));
+  beats_.push_back(absl::Now());
+  if (beats_.size() > AgentSwarm::kKeptBeats) beats_.pop_front();
+  stream_->Send(std::move(message));
+  if (absl::Now() < readings_until_) SendReadings(*stream_);
+  WakeForBeat();
 }
 
 void SwarmAgent::WakeForBeat() {
   beat_due_ = absl::Now() + heartbeat_;
-  swarm_.Wake(this, connection_, heartbeat_);
+  swarm_.beating_.Wake(this, connection_, heartbeat_);
 }
 
 void SwarmAgent::Cut() {
@@ -224,10 +228,12 @@ void SwarmAgent::OnEnd(uint64_t connection) {
   if (is_welcome_) {
     backoff_.Reset(reconnect_spread_);
     swarm_.Count([](AgentSwarm::Counters& counters) { --counters.greeted; });
+  } else {
+    swarm_.Count([](AgentSwarm::Counters& counters) { --counters.connecting; });
   }
   is_welcome_ = false;
   stream_ = nullptr;
-  if (!is_cut_) swarm_.Wake(this, connection, backoff_.Next());
+  if (!is_cut_) swarm_.connecting_.Wake(this, connection, backoff_.Next());
 }
 
 void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message) {
@@ -236,12 +242,17 @@ void SwarmAgent::OnMessage(Stream& stream, const v1::ControllerMessage& message)
     case v1::ControllerMessage::kWelcome:
       if (is_welcome_) return;
       is_welcome_ = true;
-      swarm_.Count([](AgentSwarm::Counters& counters) { ++counters.greeted; });
+      patience_.OnAnswer();
+      swarm_.Count([](AgentSwarm::Counters& counters) {
+        ++counters.greeted;
+        --counters.connecting;
+      });
       heartbeat_ = ToDuration(message.welcome().heartbeat_interval());
       reconnect_spread_ = ToDuration(message.welcome().reconnect_spread());
       WakeForBeat();
       SendFacts(stream, "");
       SendReports(stream);
+      SendHealth(stream);
       return;
     case v1::ControllerMessage::kGatherFacts:
       return SendFacts(stream, message.gather_facts().request_id());
@@ -289,15 +300,11 @@ void SwarmAgent::ReportHealth(const AgentSwarm::BadConditions& bad) {
     condition.set_evidence(evidence);
     *condition.mutable_since() = ToTimestamp(absl::Now());
   }
-  if (health_.watched_size() == 0)
-    for (const health::ConditionInfo& each : health::Catalogue())
-      health_.add_watched(std::string(each.name));
   health_.set_sequence(health_.sequence() + 1);
   if (stream_ != nullptr && is_welcome_) SendHealth(*stream_);
 }
 
 void SwarmAgent::SendHealth(Stream& stream) {
-  if (health_.sequence() == 0) return;
   v1::AgentMessage message;
   *message.mutable_health() = health_;
   stream.Send(std::move(message));
@@ -381,16 +388,17 @@ void SwarmAgent::SendReports(Stream& stream) {
 }
 
 AgentSwarm::AgentSwarm(Options options, std::vector<Machine> machines)
-    : options_(std::move(options)) {
+    : options_(std::move(options)),
+      connecting_([](SwarmAgent& agent, uint64_t connection) { agent.Connect(connection); }),
+      beating_([](SwarmAgent& agent, uint64_t connection) { agent.OnBeat(connection); }) {
   for (Machine& machine : machines)
     agents_.push_back(std::make_unique<SwarmAgent>(*this, std::move(machine)));
-  timer_thread_ = std::thread([this] { RunTimers(); });
 }
 
 AgentSwarm::~AgentSwarm() { Stop(); }
 
 void AgentSwarm::Start() {
-  for (const auto& agent : agents_) agent->Connect();
+  for (const auto& agent : agents_) connecting_.Wake(agent.get(), 0, absl::ZeroDuration());
 }
 
 void AgentSwarm::Stop() {
@@ -404,7 +412,8 @@ void AgentSwarm::Stop() {
     };
     mutex_.Await(absl::Condition(&are_gone));
   }
-  if (timer_thread_.joinable()) timer_thread_.join();
+  connecting_.Stop();
+  beating_.Stop();
 }
 
 void AgentSwarm::ReportHealth(size_t i, const BadConditions& bad) { agents_[i]->ReportHealth(bad); }
@@ -449,13 +458,33 @@ void AgentSwarm::Count(std::function<void(Counters&)> change) {
   change(counters_);
 }
 
-void AgentSwarm::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait) {
+bool AgentSwarm::BeginAttempt() {
+  absl::MutexLock lock(&mutex_);
+  const auto may_begin = [this] {
+    mutex_.AssertHeld();
+    return is_stopping_ || counters_.connecting < kMostConnecting;
+  };
+  mutex_.Await(absl::Condition(&may_begin));
+  if (is_stopping_) return false;
+  ++counters_.connecting;
+  return true;
+}
+
+void SwarmTimers::Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait) {
   absl::MutexLock lock(&mutex_);
   timers_.push_back({absl::Now() + wait, agent, connection});
   std::push_heap(timers_.begin(), timers_.end());
 }
 
-void AgentSwarm::RunTimers() {
+void SwarmTimers::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    is_stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void SwarmTimers::Run() {
   for (;;) {
     std::vector<Timer> due;
     {
@@ -469,7 +498,7 @@ void AgentSwarm::RunTimers() {
         timers_.pop_back();
       }
     }
-    for (const Timer& timer : due) timer.agent->OnTimer(timer.connection);
+    for (const Timer& timer : due) on_time_(*timer.agent, timer.connection);
   }
 }
 

@@ -20,6 +20,33 @@ namespace muster::testing {
 
 class SwarmAgent;
 
+// Wakes agents at their times, in a thread of its own. Thread-safe.
+class SwarmTimers {
+ public:
+  // `on_time` is told the agent and the connection that it was to be woken for.
+  using OnTime = void (*)(SwarmAgent& agent, uint64_t connection);
+  explicit SwarmTimers(OnTime on_time) : on_time_(on_time), thread_([this] { Run(); }) {}
+  ~SwarmTimers() { Stop(); }
+
+  void Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait);
+  void Stop();
+
+ private:
+  struct Timer {
+    absl::Time due;
+    SwarmAgent* agent;
+    uint64_t connection;
+    bool operator<(const Timer& other) const { return due > other.due; }  // the earliest on top
+  };
+  void Run();
+
+  const OnTime on_time_;
+  absl::Mutex mutex_;
+  std::vector<Timer> timers_ ABSL_GUARDED_BY(mutex_);  // a heap
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
 // Agents that speak the real protocol over real streams, each with a certificate and a connection
 // of its own, and do what a real agent does on the wire: greet, send heartbeats, report facts,
 // accept plans, report every step as ok, with 64 reports in flight, keep reports that are not
@@ -43,14 +70,15 @@ class AgentSwarm {
   AgentSwarm(Options options, std::vector<Machine> machines);
   ~AgentSwarm();  // stops
 
-  // All connect at once.
+  // All connect at once, as far as their common machine can: at most kMostConnecting wait for their
+  // welcome.
+  static constexpr size_t kMostConnecting = 500;
   void Start();
   // Ends all streams and waits until gRPC has let go of them.
   void Stop();
 
   // Agent `i`, in the order of the machines, reports that these conditions are bad, name and
-  // evidence of each, and that all others of the catalogue are well. From then on its heartbeats
-  // have a digest of it. Agents report no health before.
+  // evidence of each, and that all others of the catalogue are well. Before, all are well.
   using BadConditions = std::vector<std::pair<std::string, std::string>>;
   void ReportHealth(size_t i, const BadConditions& bad);
 
@@ -68,31 +96,28 @@ class AgentSwarm {
 
  private:
   friend class SwarmAgent;
-  struct Timer {
-    absl::Time due;
-    SwarmAgent* agent;
-    uint64_t connection;                                                  // of the timer
-    bool operator<(const Timer& other) const { return due > other.due; }  // the earliest on top
-  };
   struct Counters {
     size_t greeted = 0;
-    size_t streams = 0;  // held by gRPC
+    size_t streams = 0;     // held by gRPC
+    size_t connecting = 0;  // of those that are not greeted
     uint64_t finished_plans = 0;
     uint64_t sent_reports = 0;
     uint64_t attempts = 0;
   };
 
-  void Wake(SwarmAgent* agent, uint64_t connection, absl::Duration wait);
-  void RunTimers();
   void Count(std::function<void(Counters&)> change);
+  // Counts an attempt when it may begin. False: the swarm stops.
+  bool BeginAttempt();
 
   const Options options_;
   mutable absl::Mutex mutex_;
   Counters counters_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Timer> timers_ ABSL_GUARDED_BY(mutex_);  // a heap
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<SwarmAgent>> agents_;
-  std::thread timer_thread_;
+  // An agent's half of a connection takes some 5 ms of a core. On thousands of machines no
+  // heartbeat waits for the connections of others, and here none does, either.
+  SwarmTimers connecting_;
+  SwarmTimers beating_;  // heartbeats, and the patience for the welcome
 };
 
 }  // namespace muster::testing
