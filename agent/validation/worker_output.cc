@@ -12,8 +12,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/finite_values.h"
 #include "common/checks/catalog.h"
+#include "common/checks/finite_values.h"
 
 namespace muster::agent {
 namespace {

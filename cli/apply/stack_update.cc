@@ -24,7 +24,7 @@
 #include "cli/inventory_folder/inventory_files.h"
 #include "cli/inventory_folder/inventory_in_force.h"
 #include "cli/render/plain_text.h"
-#include "cli/render/stack_report.h"
+#include "cli/render/report/stack_report.h"
 #include "cli/site/site_bundle.h"
 #include "cli/site/stack_files.h"
 #include "cli/watch/terminal.h"

@@ -1,7 +1,7 @@
 #include "cli/image/transfer_progress.h"
 
 #include "cli/context.h"
-#include "cli/render/image_report.h"
+#include "cli/render/report/image_report.h"
 #include "cli/render/shorten.h"
 #include "common/base/clock.h"
 

@@ -12,7 +12,7 @@
 #include "cli/context.h"
 #include "cli/inventory_edit/add_nodes.h"
 #include "cli/inventory_folder/inventory_change.h"
-#include "cli/render/comparison_report.h"
+#include "cli/render/report/comparison_report.h"
 #include "cli/watch/drift_reader.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"

@@ -7,9 +7,9 @@
 #include "cli/render/output.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
-#include "common/base/peer.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/peer.h"
 #include "muster/v1/event.grpc.pb.h"
 
 namespace muster::cli {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/context.h"
-#include "cli/render/boot_report.h"
+#include "cli/render/report/boot_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
-#include "cli/render/bundle_report.h"
+#include "cli/render/report/bundle_report.h"
 #include "cli/render/show.h"
 #include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"

@@ -8,8 +8,8 @@
 
 #include "cli/apply/duration_option.h"
 #include "cli/connection.h"
+#include "cli/render/report/timeline_report.h"
 #include "cli/render/show.h"
-#include "cli/render/timeline_report.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/timeline_watcher.h"
 #include "common/base/proto_time.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/connection.h"
-#include "cli/render/health_report.h"
+#include "cli/render/report/health_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"

@@ -11,7 +11,7 @@
 #include "cli/image/image_builder.h"
 #include "cli/image/image_transfer.h"
 #include "cli/image/transfer_progress.h"
-#include "cli/render/image_report.h"
+#include "cli/render/report/image_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/terminal.h"

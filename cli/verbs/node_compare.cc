@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/connection.h"
-#include "cli/render/comparison_report.h"
+#include "cli/render/report/comparison_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/drift_reader.h"

@@ -16,7 +16,7 @@
 #include "cli/inventory_folder/inventory_change.h"
 #include "cli/node_change/cluster_change.h"
 #include "cli/node_change/node_removal.h"
-#include "cli/render/node_report.h"
+#include "cli/render/report/node_report.h"
 #include "cli/site/site_bundle.h"
 #include "cli/verbs/token.h"
 #include "cli/verbs/verbs.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
-#include "cli/render/notification_report.h"
+#include "cli/render/report/notification_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"

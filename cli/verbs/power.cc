@@ -15,7 +15,7 @@
 #include "cli/connection.h"
 #include "cli/context.h"
 #include "cli/render/plain_text.h"
-#include "cli/render/power_report.h"
+#include "cli/render/report/power_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/event_stream.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/apply/duration_option.h"
 #include "cli/connection.h"
-#include "cli/render/health_report.h"
+#include "cli/render/report/health_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"

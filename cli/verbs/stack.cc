@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/render/report/stack_report.h"
 #include "cli/render/show.h"
-#include "cli/render/stack_report.h"
 #include "cli/site/stack_files.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/status.h"

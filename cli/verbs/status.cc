@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
-#include "cli/render/drift_report.h"
+#include "cli/render/report/drift_report.h"
+#include "cli/render/report/status_report.h"
 #include "cli/render/rollout/policy_report.h"
 #include "cli/render/show.h"
-#include "cli/render/status_report.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/drift_reader.h"
 #include "cli/watch/rollout_watcher.h"

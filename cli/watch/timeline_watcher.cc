@@ -6,8 +6,8 @@
 
 #include "cli/connection.h"
 #include "cli/render/plain_text.h"
+#include "cli/render/report/timeline_report.h"
 #include "cli/render/show.h"
-#include "cli/render/timeline_report.h"
 #include "cli/watch/follow.h"
 #include "common/base/status.h"
 #include "muster/v1/timeline.grpc.pb.h"

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
-#include "common/base/peer.h"
 #include "common/base/status.h"
+#include "common/base/text/peer.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"

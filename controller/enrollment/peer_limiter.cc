@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/base/peer.h"
+#include "common/base/text/peer.h"
 
 namespace muster::controller {
 double PeerLimiter::Drained(const Bucket& bucket, absl::Time now) {

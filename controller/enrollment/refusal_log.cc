@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/peer.h"
+#include "common/base/text/peer.h"
 
 namespace muster::controller {
 std::optional<std::string> RefusalLog::Note(absl::string_view peer, absl::Time now) {

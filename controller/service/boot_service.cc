@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/peer.h"
 #include "common/base/status.h"
+#include "common/base/text/peer.h"
 #include "controller/audit/audit.h"
 #include "controller/boot/boots.h"
 #include "controller/inventory/boot_choice.h"

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/render/bundle_report.h"
 #include "cli/render/page/html.h"
 #include "cli/render/page/plot_frame.h"
+#include "cli/render/report/bundle_report.h"
 #include "cli/render/rollout/rollout_report.h"
 #include "cli/render/rollout/rollout_words.h"
 #include "cli/render/shorten.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/context.h"
-#include "cli/render/bundle_report.h"
+#include "cli/render/report/bundle_report.h"
 #include "common/base/proto_time.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "common/base/finite_values.h"
 #include "common/base/status.h"
+#include "common/checks/finite_values.h"
 
 namespace muster::controller::validation {
 namespace {

@@ -8,7 +8,7 @@
 #include "muster/v1/inventory.grpc.pb.h"
 #include "muster/v1/notification.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
-#include "tests/fakes/http_server.h"
+#include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {

@@ -10,7 +10,7 @@
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/power.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
-#include "tests/fakes/redfish_server.h"
+#include "tests/fakes/servers/redfish_server.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/test_controller.h"
 

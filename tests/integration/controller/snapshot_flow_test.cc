@@ -17,7 +17,7 @@
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/inventory.grpc.pb.h"
 #include "muster/v1/snapshot.grpc.pb.h"
-#include "tests/fakes/http_server.h"
+#include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/test_controller.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "common/sys/http/http_client.h"
-#include "tests/fakes/http_server.h"
+#include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
 

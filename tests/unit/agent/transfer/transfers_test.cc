@@ -8,7 +8,7 @@
 #include "agent/resources/resource.h"
 #include "common/base/digest.h"
 #include "muster/v1/plan.pb.h"
-#include "tests/fakes/http_server.h"
+#include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"

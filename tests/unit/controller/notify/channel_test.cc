@@ -5,8 +5,8 @@
 
 #include "controller/notify/signature.h"
 #include "tests/fakes/fake_secret_source.h"
-#include "tests/fakes/http_server.h"
-#include "tests/fakes/smtp_server.h"
+#include "tests/fakes/servers/http_server.h"
+#include "tests/fakes/servers/smtp_server.h"
 #include "tests/unit/controller/notify/notify_fixture.h"
 
 namespace muster::controller::notify {

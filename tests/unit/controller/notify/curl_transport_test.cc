@@ -10,8 +10,8 @@
 #include "absl/time/clock.h"
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
-#include "tests/fakes/http_server.h"
-#include "tests/fakes/smtp_server.h"
+#include "tests/fakes/servers/http_server.h"
+#include "tests/fakes/servers/smtp_server.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 

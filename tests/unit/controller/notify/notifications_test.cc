@@ -9,7 +9,7 @@
 #include "controller/audit/audit.h"
 #include "tests/fakes/failing_store.h"
 #include "tests/fakes/fake_secret_source.h"
-#include "tests/fakes/http_server.h"
+#include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/notify/notify_fixture.h"
 

@@ -1,0 +1,50 @@
+#include "common/base/text/peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+
+namespace muster {
+namespace {
+
+constexpr size_t kNetworkBytes = 8;  // of a /64
+
+// Newer versions of gRPC escape the brackets and the '%' of a scope.
+std::string Unescape(absl::string_view peer) {
+  return absl::StrReplaceAll(peer, {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
+}
+
+}  // namespace
+
+std::string PeerAddress(absl::string_view peer) {
+  const std::string plain = Unescape(peer);
+  absl::string_view address = plain;
+  if (!absl::ConsumePrefix(&address, "ipv4:")) absl::ConsumePrefix(&address, "ipv6:");
+  return std::string(address);
+}
+
+std::string PeerNetwork(absl::string_view peer) {
+  std::string host = Unescape(peer);
+  if (const size_t port = host.rfind(':'); port != std::string::npos) host.resize(port);
+  absl::string_view address = host;
+  if (absl::ConsumePrefix(&address, "ipv4:")) return std::string(address);
+  if (!absl::ConsumePrefix(&address, "ipv6:[") || !absl::ConsumeSuffix(&address, "]")) return host;
+  in6_addr parsed = {};
+  if (inet_pton(AF_INET6, std::string(address.substr(0, address.find('%'))).c_str(), &parsed) != 1)
+    return host;
+  char text[INET6_ADDRSTRLEN] = "";
+  if (IN6_IS_ADDR_V4MAPPED(&parsed)) {
+    inet_ntop(AF_INET, parsed.s6_addr + 12, text, sizeof text);
+    return text;
+  }
+  std::memset(parsed.s6_addr + kNetworkBytes, 0, sizeof parsed.s6_addr - kNetworkBytes);
+  inet_ntop(AF_INET6, &parsed, text, sizeof text);
+  return absl::StrCat(text, "/64");
+}
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+#include "common/base/text/peer.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(Peer, ANetworkOfIpv6IsOnePeer) {
+  const struct {
+    const char* peer;
+    const char* network;
+  } kCases[] = {
+      {"ipv4:10.0.0.1:3456", "10.0.0.1"},
+      {"ipv6:[2001:db8:0:1::7]:3456", "2001:db8:0:1::/64"},
+      {"ipv6:[2001:db8:0:1:ffff::8]:1", "2001:db8:0:1::/64"},
+      {"ipv6:%5B2001:db8:0:1::7%5D:3456", "2001:db8:0:1::/64"},
+      {"ipv6:[fe80::1%eth0]:1", "fe80::/64"},
+      {"ipv6:%5Bfe80::1%25eth0%5D:1", "fe80::/64"},
+      {"ipv6:[::ffff:10.0.0.1]:1", "10.0.0.1"},
+      {"unix:/run/x", "unix"},
+      {"", ""},
+  };
+  for (const auto& [peer, network] : kCases) EXPECT_EQ(PeerNetwork(peer), network) << peer;
+}
+
+TEST(Peer, AnAddressIsAsPeopleWriteIt) {
+  EXPECT_EQ(PeerAddress("ipv4:10.0.0.1:3456"), "10.0.0.1:3456");
+  EXPECT_EQ(PeerAddress("ipv6:%5B2001:db8::7%5D:3456"), "[2001:db8::7]:3456");
+  EXPECT_EQ(PeerAddress("ipv6:[fe80::1%25eth0]:1"), "[fe80::1%eth0]:1");
+  EXPECT_EQ(PeerAddress("unix:/run/x"), "unix:/run/x");
+}
+
+}  // namespace
+}  // namespace muster
