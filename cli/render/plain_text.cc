@@ -21,4 +21,6 @@ std::string Indent(absl::string_view text, size_t columns) {
   return out;
 }
 
+std::string CleanOrDash(absl::string_view text) { return text.empty() ? "-" : CleanLine(text); }
+
 }  // namespace muster::cli

@@ -14,6 +14,8 @@ std::string Tame(absl::string_view text);
 // On one line and cut to 1 KiB: words of nodes must neither control the terminal nor begin lines of
 // their own.
 std::string CleanLine(absl::string_view text);
+// Of empty text "-", as a table has it.
+std::string CleanOrDash(absl::string_view text);
 
 // Each line tamed, indented by `columns` blanks and ended by a newline.
 std::string Indent(absl::string_view text, size_t columns = 4);

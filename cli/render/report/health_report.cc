@@ -61,8 +61,6 @@ std::string SeverityWord(v1::ConditionSeverity severity) {
   return Word(v1::ConditionSeverity_Name(severity), "CONDITION_SEVERITY_");
 }
 
-std::string OrDash(const std::string& text) { return text.empty() ? "-" : CleanLine(text); }
-
 std::string Since(const v1::Condition& condition, absl::Time now) {
   return condition.has_since() ? HumanTime(ToTime(condition.since()), now) : "-";
 }
@@ -141,12 +139,12 @@ std::string RenderHealth(const v1::ListHealthResponse& response, absl::Time now)
     for (const v1::ConditionView& view : node.conditions()) {
       const v1::Condition& condition = view.condition();
       rows.Add(node.node(),
-               {CleanLine(condition.name()), OrDash(condition.object()),
+               {CleanLine(condition.name()), CleanOrDash(condition.object()),
                 node.connected() || condition.name() == "node_lost"
                     ? StatusWord(condition.status())
                     : absl::StrCat("was ", StatusWord(condition.status())),
                 Word(v1::HealthAction_Name(view.action()), "HEALTH_ACTION_"),
-                std::string(WordsOf(view.response()).word), OrDash(condition.evidence())},
+                std::string(WordsOf(view.response()).word), CleanOrDash(condition.evidence())},
                condition);
       if (view.next().empty()) continue;
       const std::string what =
@@ -178,8 +176,8 @@ std::string RenderConditionHistory(const v1::ListConditionHistoryResponse& respo
   for (const v1::ConditionEvent& event : response.events()) {
     const v1::Condition& condition = event.condition();
     table.AddRow({HumanTime(ToTime(event.time()), now), event.node(), CleanLine(condition.name()),
-                  OrDash(condition.object()), StatusWord(condition.status()),
-                  OrDash(condition.evidence())});
+                  CleanOrDash(condition.object()), StatusWord(condition.status()),
+                  CleanOrDash(condition.evidence())});
   }
   return table.ToString();
 }

@@ -10,8 +10,6 @@
 namespace muster::cli {
 namespace {
 
-std::string CleanOrDash(const std::string& text) { return text.empty() ? "-" : CleanLine(text); }
-
 std::string At(const v1::TimelineEvent& event, absl::TimeZone zone) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S", ToTime(event.time()), zone);
 }

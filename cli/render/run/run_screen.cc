@@ -30,7 +30,7 @@ const Layout& LayoutOf(size_t columns) {
                        [columns](const Layout& layout) { return columns >= layout.columns; });
 }
 
-std::string Bar(const NodeView& node, int width) {
+std::string StepBar(const NodeView& node, int width) {
   const uint32_t total = node.steps_total;
   const auto filled =
       static_cast<size_t>(total == 0 ? 0 : uint64_t{node.steps_done} * width / total);
@@ -52,7 +52,7 @@ std::string Doing(const NodeView& node, size_t room) {
 }
 
 std::string RunningLine(const NodeView& node, const Layout& layout, size_t room, absl::Time now) {
-  std::string line = layout.bar == 0 ? "" : Bar(node, layout.bar);
+  std::string line = layout.bar == 0 ? "" : StepBar(node, layout.bar);
   absl::StrAppend(&line, Steps(node));
   if (node.step.empty()) return absl::StrCat(line, "starting");
   absl::StrAppend(&line,
