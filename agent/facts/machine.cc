@@ -1,4 +1,4 @@
-// The machine itself: maker, model, firmware.
+// The machine itself: maker, model, serial number, firmware.
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "muster/v1/facts.pb.h"
@@ -11,6 +11,7 @@ absl::Status ProbeMachine(const ProbeContext& context, v1::Facts& facts) {
   v1::MachineFacts& machine = *facts.mutable_machine();
   machine.set_vendor(value("sys_vendor"));
   machine.set_product(value("product_name"));
+  machine.set_serial(value("product_serial"));
   machine.set_bios_version(value("bios_version"));
   machine.set_bios_date(value("bios_date"));
   // The first processor's: the kernel gives all of them the same revision, or complains.

@@ -122,6 +122,7 @@ constexpr FieldRule kFactsRules[] = {
     Text("MachineFacts.bios_version", Letters::kLine, 128),
     Text("MachineFacts.bios_date", Letters::kLine, 32),
     Text("MachineFacts.microcode", Letters::kWord, 32),
+    Text("MachineFacts.serial", Letters::kLine, 128),
 
     Number("PackageFacts.count", 0, kMost32),
     Text("PackageFacts.digest", Letters::kId, 64),
