@@ -13,7 +13,9 @@
 #include "absl/strings/strip.h"
 #include "common/base/digest.h"
 #include "common/base/id.h"
+#include "common/base/status.h"
 #include "common/base/text/plain_text.h"
+#include "common/wire/message_rules.h"
 
 namespace muster::controller::boot {
 namespace {
@@ -21,9 +23,12 @@ namespace {
 constexpr absl::string_view kScriptPath = "/boot.ipxe";
 constexpr absl::string_view kImagePrefix = "/image/";
 constexpr absl::string_view kReportPrefix = "/report/";
+constexpr absl::string_view kDiscoveryPath = "/discovery";
 constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", "root.squashfs"};
 constexpr size_t kMaxHost = 255;
 constexpr size_t kMaxReason = 300;
+// A machine that has been on for longer waits for nobody.
+constexpr absl::Duration kLongestUp = absl::Hours(30 * 24);
 
 // What a machine may report; the rest is seen here.
 constexpr std::pair<absl::string_view, v1::BootPhase> kReports[] = {
@@ -92,6 +97,42 @@ absl::StatusOr<BootRequest> ReadReport(absl::string_view boot_id, const HttpRequ
   return read;
 }
 
+absl::Duration UpFor(const v1::Facts& told) {
+  if (!told.has_gathered_at() || !told.os().has_booted_at()) return absl::ZeroDuration();
+  const absl::Duration up_for =
+      absl::Seconds(told.gathered_at().seconds()) - absl::Seconds(told.os().booted_at().seconds());
+  return std::clamp(up_for, absl::ZeroDuration(), kLongestUp);
+}
+
+// What describes a machine; the rest of the facts is about its system, which is not its own.
+v1::Facts FactsOfMachine(v1::Facts& told) {
+  v1::Facts facts;
+  facts.set_allocated_machine(told.release_machine());
+  facts.set_allocated_cpu(told.release_cpu());
+  facts.set_allocated_memory(told.release_memory());
+  facts.mutable_disks()->Swap(told.mutable_disks());
+  facts.mutable_nics()->Swap(told.mutable_nics());
+  facts.mutable_pci_devices()->Swap(told.mutable_pci_devices());
+  facts.mutable_gpus()->Swap(told.mutable_gpus());
+  return facts;
+}
+
+absl::StatusOr<BootRequest> ReadDiscovery(const HttpRequest& request) {
+  BootRequest read;
+  read.kind = BootRequest::Kind::kDiscovery;
+  const std::optional<std::string> mac = ReadMac(request.Query("mac"));
+  if (!mac.has_value()) return Wrong("mac");
+  read.mac = *mac;
+  v1::Facts told;
+  if (request.body.size() > kMaxBootRequestBytes || !told.ParseFromString(request.body))
+    return Wrong("the body, a muster.v1.Facts,");
+  read.up_for = UpFor(told);
+  read.facts = FactsOfMachine(told);
+  wire::Clean(read.facts);
+  RETURN_IF_ERROR(wire::Check(read.facts));
+  return read;
+}
+
 }  // namespace
 
 std::optional<std::string> ReadMac(absl::string_view text) {
@@ -109,6 +150,7 @@ std::optional<std::string> ReadMac(absl::string_view text) {
 absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request) {
   absl::string_view path = request.path;
   if (path == kScriptPath) return ReadScriptRequest(request);
+  if (path == kDiscoveryPath) return ReadDiscovery(request);
   if (absl::ConsumePrefix(&path, kImagePrefix)) return ReadArtifactRequest(path, request);
   if (absl::ConsumePrefix(&path, kReportPrefix)) return ReadReport(path, request);
   return absl::NotFoundError("not found");
@@ -120,6 +162,10 @@ std::string ArtifactPath(absl::string_view image, absl::string_view artifact,
 }
 
 std::string ReportPath(absl::string_view boot_id) { return absl::StrCat(kReportPrefix, boot_id); }
+
+std::string DiscoveryPath(absl::string_view mac) {
+  return absl::StrCat(kDiscoveryPath, "?mac=", mac);
+}
 
 absl::StatusOr<HttpReply::Part> ReadRange(absl::string_view header, uint64_t size) {
   const HttpReply::Part all{0, size};

@@ -1,12 +1,14 @@
 // What machines that boot ask and report, read from requests that anybody can send. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "controller/http/http_message.h"
 #include "muster/v1/boot.pb.h"
 
@@ -16,9 +18,9 @@ namespace muster::controller::boot {
 std::optional<std::string> ReadMac(absl::string_view text);
 
 struct BootRequest {
-  enum class Kind { kScript, kArtifact, kReport };
+  enum class Kind { kScript, kArtifact, kReport, kDiscovery };
   Kind kind = Kind::kScript;
-  std::string mac;       // of kScript; canonical
+  std::string mac;       // of kScript and kDiscovery; canonical
   std::string host;      // of kScript: "10.0.0.1:7483", by which the machine reaches us
   std::string image;     // of kArtifact: the image's digest
   std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
@@ -27,7 +29,13 @@ struct BootRequest {
   // The digest that the root has, in a kReport with REFUSED; the reason, one line, with
   // NOT_WRITTEN.
   std::string found;
+  v1::Facts facts;  // of kDiscovery: what a machine may tell that is no node, checked
+  // Of kDiscovery: how long it has been on, by its own clock, which may be wrong otherwise.
+  absl::Duration up_for;
 };
+
+// The largest body of a request: what a machine tells of itself.
+inline constexpr size_t kMaxBootRequestBytes = size_t{32} << 10;
 
 // InvalidArgument: a field is wrong. NotFound: there is no such path. Texts of the request are not
 // repeated in errors.
@@ -37,6 +45,7 @@ absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request);
 std::string ArtifactPath(absl::string_view image, absl::string_view artifact,
                          absl::string_view boot_id);
 std::string ReportPath(absl::string_view boot_id);
+std::string DiscoveryPath(absl::string_view mac);
 
 // The bytes that a header Range asks for. OutOfRange: there are none of them. Several ranges, other
 // units and what is wrong are ignored, as HTTP has it: all bytes.

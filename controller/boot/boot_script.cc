@@ -43,6 +43,10 @@ std::string RenderImageScript(const ImageScript& script) {
   std::string arguments;
   if (!script.install.empty()) absl::StrAppend(&arguments, " muster.install=", script.install);
   if (!script.disk.empty()) absl::StrAppend(&arguments, " muster.disk=", script.disk);
+  if (!script.boot_id.empty())
+    absl::StrAppend(&arguments, " muster.report=", script.server, ReportPath(script.boot_id));
+  if (!script.discovery.empty())
+    absl::StrAppend(&arguments, " muster.discovery=", script.discovery);
   for (const std::string& argument : script.kernel_arguments) {
     // ${…} would be iPXE's.
     if (!absl::StrContains(argument, '$') && argument != kBoot)
@@ -55,9 +59,8 @@ std::string RenderImageScript(const ImageScript& script) {
                       " BOOTIF=01-${net0/mac:hexhyp} ip=${net0/ip}::${net0/gateway}:"
                       "${net0/netmask}:",
                       script.node, "::off muster.root=", url("root.squashfs"),
-                      " muster.sha256=", script.root_sha256, " muster.report=", script.server,
-                      ReportPath(script.boot_id), arguments, "\n", "initrd --name initrd ",
-                      url("initrd"), "\nboot\n");
+                      " muster.sha256=", script.root_sha256, arguments, "\n",
+                      "initrd --name initrd ", url("initrd"), "\nboot\n");
 }
 
 }  // namespace muster::controller::boot

@@ -17,16 +17,17 @@ std::string LocalDiskScript(absl::string_view why);
 std::string RetryScript(absl::string_view why, absl::string_view self);
 
 struct ImageScript {
-  std::string what;    // "c001 boots debian-worker@1a2b3c4d5e6f", for the console
-  std::string node;    // a DNS label
-  std::string server;  // "http://10.0.0.1:7483"
-  std::string image;   // its digest
-  std::string boot_id;
+  std::string what;     // "c001 boots debian-worker@1a2b3c4d5e6f", for the console
+  std::string node;     // a DNS label
+  std::string server;   // "http://10.0.0.1:7483"
+  std::string image;    // its digest
+  std::string boot_id;  // "": of no boot that is known, and nothing is reported
   std::string root_sha256;
   // The build of an image that is written to a disk, "debian-worker-disk@1a2b3c4d5e6f", and the
   // disk that the inventory names; "": as the image says.
   std::string install;
   std::string disk;
+  std::string discovery;  // where a machine that is no node tells of itself; "": it is one
   std::vector<std::string> kernel_arguments;  // the definition's
 };
 // Fetches kernel and initrd and starts them with the lease that iPXE has.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/sys/unique_fd.h"
 #include "controller/boot/boot_request.h"
 #include "controller/boot/boot_script.h"
@@ -38,6 +39,31 @@ std::string RootSha256(const v1::Image& image) {
   return "";
 }
 
+ImageScript ScriptOf(const Answer& answer, const std::string& server) {
+  ImageScript script;
+  script.server = server;
+  script.image = answer.image->digest();
+  script.root_sha256 = RootSha256(*answer.image);
+  const auto& arguments = answer.image->manifest().kernel_arguments();
+  script.kernel_arguments.assign(arguments.begin(), arguments.end());
+  return script;
+}
+
+// A machine that nobody has described.
+HttpReply AnswerUnknown(const Answer& answer, const std::string& mac, const std::string& server) {
+  const std::string who = absl::StrCat(mac, " is not in the inventory");
+  if (answer.image == nullptr)
+    return Script(LocalDiskScript(
+        absl::StrCat(who, "; going on to the disk",
+                     answer.trouble.empty() ? "" : absl::StrCat(", because ", answer.what, ": "),
+                     answer.trouble)));
+  ImageScript script = ScriptOf(answer, server);
+  script.what = absl::StrCat(who, "; booting ", answer.what, " to tell of itself");
+  script.node = absl::StrCat("m", absl::StrReplaceAll(mac, {{":", ""}}));
+  script.discovery = absl::StrCat(server, DiscoveryPath(mac));
+  return Script(RenderImageScript(script));
+}
+
 HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::string& peer) {
   const std::string server = absl::StrCat("http://", request.host);
   const absl::StatusOr<Answer> answer = boots.Begin(request.mac, peer);
@@ -45,8 +71,7 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
   HttpReply reply;
   switch (answer->kind) {
     case Answer::Kind::kUnknown:
-      return Script(LocalDiskScript(
-          absl::StrCat(request.mac, " is not in the inventory; going on to the disk")));
+      return AnswerUnknown(*answer, request.mac, server);
     case Answer::Kind::kDisk:
       reply = Script(LocalDiskScript(absl::StrCat(answer->node, " boots from its disk")));
       break;
@@ -55,20 +80,15 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
           absl::StrCat(answer->node, " cannot boot ", answer->what, ": ", answer->trouble),
           absl::StrCat(server, "/boot.ipxe?mac=", request.mac)));
     case Answer::Kind::kImage: {
-      ImageScript script;
+      ImageScript script = ScriptOf(*answer, server);
       script.what = absl::StrCat(answer->node, " boots ", answer->what);
       script.node = answer->node;
-      script.server = server;
-      script.image = answer->image->digest();
       script.boot_id = answer->boot_id;
-      script.root_sha256 = RootSha256(*answer->image);
       if (answer->is_for_disk) {
         script.what = absl::StrCat(answer->node, " writes ", answer->what, " to its disk");
         script.install = answer->what;
         script.disk = answer->disk;
       }
-      const auto& arguments = answer->image->manifest().kernel_arguments();
-      script.kernel_arguments.assign(arguments.begin(), arguments.end());
       reply = Script(RenderImageScript(script));
       break;
     }
@@ -127,6 +147,12 @@ HttpReply AnswerBoot(Boots& boots, image::ImageStore& images, const HttpRequest&
       if (!taken.ok()) return Refuse(taken);
       return {.status = 200, .body = "noted\n"};
     }
+    case BootRequest::Kind::kDiscovery: {
+      const absl::StatusOr<bool> is_node =
+          boots.OnDiscovery(read->mac, request.peer, read->facts, read->up_for);
+      if (!is_node.ok()) return Refuse(is_node.status());
+      return {.status = 200, .body = *is_node ? "adopted\n" : "waiting\n"};
+    }
   }
   return Refuse(absl::NotFoundError("not found"));
 }
@@ -140,7 +166,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& l
        .threads = kThreads,
        .idle_seconds = kIdleSeconds,
        .max_connections_per_peer = kMaxConnectionsPerPeer,
-       .max_connection_bytes = kMaxConnectionBytes},
+       .max_connection_bytes = kMaxConnectionBytes,
+       .max_body_bytes = kMaxBootRequestBytes},
       [&](const HttpRequest& request) { return AnswerBoot(boots, images, request); });
 }
 

@@ -222,19 +222,54 @@ absl::Status Boots::OnDiskOutcome(const std::string& boot_id, v1::BootPhase phas
   return absl::OkStatus();
 }
 
+absl::StatusOr<Boots::InventoryPtr> Boots::ReadInventory() const {
+  absl::StatusOr<InventoryPtr> inventory = means_.inventory();
+  if (inventory.ok()) return inventory;
+  if (absl::IsNotFound(inventory.status())) return nullptr;
+  return absl::UnavailableError(inventory.status().message());
+}
+
+Answer Boots::AnswerStranger(const Inventory& inventory) const {
+  Answer answer;
+  answer.what = BootOfUnknown(inventory);
+  if (answer.what.empty()) return answer;
+  auto image = FindBootable(means_.images, answer.what);
+  // A disk is written where the inventory says so, and it says nothing of this machine.
+  if (image.ok() && IsForDisk(**image))
+    image = absl::FailedPreconditionError("it is an image of the kind disk, not ram");
+  if (!image.ok()) {
+    answer.trouble = std::string(image.status().message());
+    return answer;
+  }
+  answer.what = BuildName(**image);
+  answer.image = *std::move(image);
+  return answer;
+}
+
+absl::StatusOr<bool> Boots::OnDiscovery(const std::string& mac, absl::string_view peer,
+                                        const v1::Facts& facts, absl::Duration up_for) {
+  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
+  const bool is_node = inventory != nullptr && inventory->FindMac(mac) != nullptr;
+  absl::MutexLock lock(&mutex_);
+  if (is_node) {
+    unknown_.Remove(mac);
+  } else {
+    unknown_.Tell(mac, peer, facts.SerializeAsString(), up_for, means_.clock.Now());
+  }
+  return is_node;
+}
+
 absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view peer) {
-  absl::StatusOr<std::shared_ptr<const Inventory>> inventory = means_.inventory();
-  if (!inventory.ok() && !absl::IsNotFound(inventory.status()))
-    return absl::UnavailableError(inventory.status().message());
+  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   const absl::Time now = means_.clock.Now();
-  const Node* const node = inventory.ok() ? (*inventory)->FindMac(mac) : nullptr;
+  const Node* const node = inventory == nullptr ? nullptr : inventory->FindMac(mac);
   absl::MutexLock lock(&mutex_);
   if (node == nullptr) {
     unknown_.Add(mac, peer, now);
-    return Answer();
+    return inventory == nullptr ? Answer() : AnswerStranger(*inventory);
   }
   unknown_.Remove(mac);
-  const Decision decision = Decide(**inventory, *node, OrderOf(node->name));
+  const Decision decision = Decide(*inventory, *node, OrderOf(node->name));
   Answer answer;
   answer.node = node->name;
   answer.kind = decision.image.empty() ? Answer::Kind::kDisk : Answer::Kind::kImage;
@@ -251,7 +286,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
       answer.what = "disk";
     } else if (image.ok()) {
       answer.is_for_disk = IsForDisk(**image);
-      if (answer.is_for_disk) answer.disk = BootDefaultOf(**inventory, *node).disk;
+      if (answer.is_for_disk) answer.disk = BootDefaultOf(*inventory, *node).disk;
       answer.image = *std::move(image);
     } else {
       answer.kind = Answer::Kind::kNoImage;
@@ -433,6 +468,8 @@ v1::ListUnknownMachinesResponse Boots::ListUnknown() {
     *machine.mutable_first_seen() = ToTimestamp(seen.first_seen);
     *machine.mutable_last_seen() = ToTimestamp(seen.last_seen);
     machine.set_requests(seen.requests);
+    if (seen.facts.empty() || !machine.mutable_facts()->ParseFromString(seen.facts)) continue;
+    *machine.mutable_told_at() = ToTimestamp(seen.told_at);
   }
   return response;
 }

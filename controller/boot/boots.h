@@ -21,6 +21,7 @@
 #include "controller/boot/unknown_machines.h"
 #include "controller/store/tables.h"
 #include "muster/v1/boot.pb.h"
+#include "muster/v1/facts.pb.h"
 #include "muster/v1/image.pb.h"
 
 namespace muster {
@@ -44,9 +45,10 @@ struct Answer {
   Kind kind = Kind::kUnknown;
   std::string node;
   std::string boot_id;
-  std::string what;                        // "disk", "debian-worker@1a2b3c4d5e6f"
-  std::string trouble;                     // of kNoImage
-  std::shared_ptr<const v1::Image> image;  // of kImage
+  std::string what;     // "disk", "debian-worker@1a2b3c4d5e6f"
+  std::string trouble;  // of kNoImage, and of kUnknown
+  // Of kImage; of kUnknown, the one by which a machine tells of itself, nullptr: none.
+  std::shared_ptr<const v1::Image> image;
   // Whether kImage is written to a disk, and which one, see BootDefault; "": as the image says.
   bool is_for_disk = false;
   std::string disk;
@@ -90,6 +92,10 @@ class Boots {
   // `found`: of REFUSED the digest, of NOT_WRITTEN the reason. NotFound: it is no node's last boot,
   // or not one of an image; what becomes of a disk may be said of any boot that wrote one.
   absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);
+  // A machine that is no node, and is on for so long, tells of itself. True: it has become one, and
+  // is to boot anew. Unavailable as of Begin().
+  absl::StatusOr<bool> OnDiscovery(const std::string& mac, absl::string_view peer,
+                                   const v1::Facts& facts, absl::Duration up_for);
 
   // See BootService. `nodes` are of `inventory`.
   absl::Status Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
@@ -102,6 +108,8 @@ class Boots {
   uint64_t dropped();
 
  private:
+  using InventoryPtr = std::shared_ptr<const Inventory>;
+
   // A node's last boot.
   struct Current {
     BootRecord boot;
@@ -120,6 +128,10 @@ class Boots {
 
   absl::Status Load();
   absl::Time Step();
+  // nullptr: there is none yet. Unavailable: it cannot be read.
+  absl::StatusOr<InventoryPtr> ReadInventory() const;
+  // What a machine is told that is no node.
+  Answer AnswerStranger(const Inventory& inventory) const;
   Current* FindBoot(const std::string& boot_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const BootOrderRecord* OrderOf(const std::string& node) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void AddStep(Current& current, v1::BootPhase phase, std::string detail)

@@ -1,9 +1,10 @@
 #include "controller/boot/unknown_machines.h"
 
+#include <utility>
+
 namespace muster::controller::boot {
 
-void UnknownMachines::Add(absl::string_view mac, absl::string_view peer, absl::Time now) {
-  ++requests_;
+SeenMachine& UnknownMachines::Find(absl::string_view mac, absl::string_view peer, absl::Time now) {
   const auto found = by_mac_.find(mac);
   if (found == by_mac_.end()) {
     machines_.push_front(
@@ -19,7 +20,21 @@ void UnknownMachines::Add(absl::string_view mac, absl::string_view peer, absl::T
   SeenMachine& machine = machines_.front();
   machine.peer = std::string(peer);
   machine.last_seen = now;
-  ++machine.requests;
+  return machine;
+}
+
+void UnknownMachines::Add(absl::string_view mac, absl::string_view peer, absl::Time now) {
+  ++requests_;
+  ++Find(mac, peer, now).requests;
+}
+
+void UnknownMachines::Tell(absl::string_view mac, absl::string_view peer, std::string facts,
+                           absl::Duration up_for, absl::Time now) {
+  const bool is_new = !by_mac_.contains(mac);
+  SeenMachine& machine = Find(mac, peer, now);
+  if (is_new) machine.first_seen = now - up_for;
+  machine.facts = std::move(facts);
+  machine.told_at = now;
 }
 
 void UnknownMachines::Remove(absl::string_view mac) {

@@ -18,6 +18,9 @@ struct SeenMachine {
   absl::Time first_seen;
   absl::Time last_seen;
   uint64_t requests = 0;
+  // What it tells of itself, a serialized v1::Facts; "": nothing yet.
+  std::string facts;
+  absl::Time told_at;
 };
 
 // Those that asked last; whoever sends many addresses pushes the others out, and nothing else. Not
@@ -27,6 +30,10 @@ class UnknownMachines {
   static constexpr size_t kMax = 256;
 
   void Add(absl::string_view mac, absl::string_view peer, absl::Time now);
+  // It tells of itself. One that has been forgotten, by a restart of the controller, is added and
+  // was first seen when it was switched on, `up_for` ago: their order is what names are given by.
+  void Tell(absl::string_view mac, absl::string_view peer, std::string facts, absl::Duration up_for,
+            absl::Time now);
   // Somebody has described it.
   void Remove(absl::string_view mac);
   // The newest first.
@@ -34,6 +41,9 @@ class UnknownMachines {
   uint64_t requests() const { return requests_; }
 
  private:
+  // Puts it first.
+  SeenMachine& Find(absl::string_view mac, absl::string_view peer, absl::Time now);
+
   std::list<SeenMachine> machines_;
   absl::flat_hash_map<std::string, std::list<SeenMachine>::iterator> by_mac_;
   uint64_t requests_ = 0;

@@ -15,6 +15,7 @@ namespace {
 constexpr char kBoot[] = "boot";
 constexpr char kRescueImage[] = "boot_rescue_image";
 constexpr char kBootDisk[] = "boot_disk";
+constexpr char kBootUnknown[] = "boot_unknown";
 constexpr char kUsualRescueImage[] = "debian-rescue";
 constexpr absl::string_view kDiskWord = "disk";
 constexpr absl::string_view kRescueWord = "rescue";
@@ -62,14 +63,20 @@ std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_js
                : "";
   }
   const bool is_boot = name == kBoot;
-  if (!is_boot && name != kRescueImage) return "";
+  if (!is_boot && name != kRescueImage && name != kBootUnknown) return "";
   const auto choice =
       value.is_string() ? ParseBootChoice(value.get<std::string>()) : std::optional<BootChoice>();
   if (choice.has_value() && (is_boot || choice->kind == BootChoice::Kind::kImage)) return "";
   if (is_boot)
     return "boot must be disk, rescue, or an image: NAME or NAME@ and 8 digits of its digest or "
            "more";
-  return "boot_rescue_image must be an image: NAME or NAME@ and 8 digits of its digest or more";
+  return absl::StrCat(name, " must be an image: NAME or NAME@ and 8 digits of its digest or more");
+}
+
+std::string CheckVariableOfNodes(absl::string_view name) {
+  if (name != kBootUnknown) return "";
+  return "boot_unknown is about machines that are no nodes: it belongs into the `vars` of the "
+         "inventory";
 }
 
 BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {
@@ -87,6 +94,15 @@ BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {
     found.is_written = true;
   }
   return found;
+}
+
+std::string BootOfUnknown(const Inventory& inventory) {
+  std::string image;
+  for (const Variable& variable : inventory.vars()) {
+    if (variable.name == kBootUnknown && variable.value->is_string())
+      image = variable.value->get<std::string>();
+  }
+  return image;
 }
 
 }  // namespace muster::controller

@@ -1,4 +1,5 @@
-// What a node boots: the variables `boot`, `boot_rescue_image` and `boot_disk`.
+// What machines boot: the variables `boot`, `boot_rescue_image` and `boot_disk` of nodes, and
+// `boot_unknown`.
 #pragma once
 
 #include <optional>
@@ -29,6 +30,10 @@ std::optional<BootChoice> ParseBootChoice(absl::string_view text);
 // not one of these.
 std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_json& value);
 
+// Describes the fault of a variable that is written for groups or nodes and has no meaning there;
+// "": it has none.
+std::string CheckVariableOfNodes(absl::string_view name);
+
 // What the inventory says about a node.
 struct BootDefault {
   BootChoice choice;  // disk where nothing was written
@@ -37,5 +42,8 @@ struct BootDefault {
   std::string disk;          // that images are written to, see CheckDiskName(); "": as they say
 };
 BootDefault BootDefaultOf(const Inventory& inventory, const Node& node);
+
+// The image by which machines tell of themselves that the inventory does not have; "": none.
+std::string BootOfUnknown(const Inventory& inventory);
 
 }  // namespace muster::controller

@@ -12,6 +12,7 @@
 #include "common/base/digest.h"
 #include "common/base/id.h"
 #include "common/base/text/plain_text.h"
+#include "common/wire/message_rules.h"
 #include "controller/boot/boot_request.h"
 #include "controller/boot/boot_script.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -19,7 +20,8 @@
 FUZZ_TARGET(boot_request, data, size) {
   using namespace muster::controller;
   using namespace muster::controller::boot;
-  // The path, the host, the range, and a line NAME=VALUE for each part of the query.
+  // The path, the host, the range, a line NAME=VALUE for each part of the query, and the last one
+  // for the body, too.
   const std::vector<std::string> lines = absl::StrSplit(
       absl::string_view(reinterpret_cast<const char*>(data), size), absl::MaxSplits('\n', 20));
   HttpRequest request;
@@ -29,6 +31,7 @@ FUZZ_TARGET(boot_request, data, size) {
     const std::vector<std::string> parts = absl::StrSplit(lines[i], absl::MaxSplits('=', 1));
     request.query[parts[0]] = parts.size() > 1 ? parts[1] : "";
   }
+  request.body = lines.back();
   constexpr uint64_t kSizes[] = {0, 1, 1000, UINT64_MAX};
   for (const uint64_t whole : kSizes) {
     const auto part = ReadRange(lines.size() > 2 ? lines[2] : "", whole);
@@ -50,6 +53,10 @@ FUZZ_TARGET(boot_request, data, size) {
     if (is_reason ? !muster::IsPlain(read->found, muster::Lines::kOne)
                   : !muster::IsSha256(read->found))
       std::abort();
+  }
+  if (read->kind == BootRequest::Kind::kDiscovery) {
+    if (ReadMac(read->mac) != read->mac || !muster::wire::Check(read->facts).ok()) std::abort();
+    if (read->facts.ByteSizeLong() > 4 * kMaxBootRequestBytes) std::abort();
   }
   if (read->kind != BootRequest::Kind::kScript) return 0;
   if (ReadMac(read->mac) != read->mac) std::abort();

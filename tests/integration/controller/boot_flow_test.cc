@@ -320,6 +320,48 @@ TEST_F(BootFlowTest, GarbageIsRefused) {
   EXPECT_THAT(Script(), StartsWith("#!ipxe\n"));
 }
 
+TEST_F(BootFlowTest, AStrangerTellsOfItselfUntilItIsANode) {
+  constexpr char kStranger[] = "aa:aa:aa:aa:aa:aa";
+  const auto describe = [&](const std::string& nodes, uint64_t revision) {
+    controller_.reset();
+    StoreInventory(absl::StrCat("cluster: test\nnodes:\n  c001: {role: compute, mac: "
+                                "\"0c:42:a1:00:12:01\"}\n",
+                                nodes, "vars: {boot_unknown: worker}\n"),
+                   revision);
+    Start();
+  };
+  describe("", 3);
+  const std::string script = Script(kStranger);
+  const std::string discovery = PathIn(script, "/discovery");
+  ASSERT_EQ(discovery, absl::StrCat("/discovery?mac=", kStranger));
+  EXPECT_EQ(PathIn(script, "/report/"), "");
+  EXPECT_EQ(Body(Get(PathIn(script, "/kernel"))), "the kernel");
+
+  v1::Facts facts;
+  facts.mutable_machine()->set_serial("S1");
+  const auto tell = [&](const std::string& body) {
+    HttpClient client(controller_->boot_port());
+    client.Send(absl::StrCat("POST ", discovery,
+                             " HTTP/1.1\r\nHost: boot:7483\r\nConnection: close\r\n",
+                             "Content-Length: ", body.size(), "\r\n\r\n", body));
+    return client.ReadAll();
+  };
+  EXPECT_THAT(tell(facts.SerializeAsString()),
+              AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("waiting\n")));
+  EXPECT_THAT(tell("no facts at all"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(tell(std::string(40'000, 'x')), StartsWith("HTTP/1.1 413 "));
+  grpc::ClientContext context;
+  v1::ListUnknownMachinesResponse response;
+  ASSERT_TRUE(As(Role::kOperator)->ListUnknownMachines(&context, {}, &response).ok());
+  ASSERT_THAT(response.machines(), SizeIs(1));
+  EXPECT_EQ(response.machines(0).facts().machine().serial(), "S1");
+
+  describe(absl::StrCat("  c009: {role: compute, mac: \"", kStranger, "\"}\n"), 4);
+  EXPECT_THAT(tell(facts.SerializeAsString()),
+              AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("adopted\n")));
+  EXPECT_THAT(Script(kStranger), EndsWith("\nexit 1\n"));
+}
+
 TEST_F(BootFlowTest, UnknownMachinesAreListedForOperators) {
   EXPECT_THAT(Script("aa:aa:aa:aa:aa:aa"), EndsWith("\nexit 1\n"));
   v1::ListUnknownMachinesResponse response;

@@ -51,6 +51,59 @@ TEST(BootRequestTest, AHostThatAScriptCannotRepeatIsRefused) {
   }
 }
 
+v1::Facts FactsOfServer() {
+  v1::Facts facts;
+  facts.mutable_machine()->set_vendor("Supermicro");
+  facts.mutable_machine()->set_serial("S4\x1b[31mEVIL");
+  facts.mutable_memory()->set_total_mib(2'064'000);
+  facts.mutable_os()->set_hostname("elsewhere");
+  // By a clock that was never set.
+  facts.mutable_os()->mutable_booted_at()->set_seconds(1'000);
+  facts.mutable_gathered_at()->set_seconds(1'120);
+  facts.mutable_packages()->set_count(1200);
+  facts.add_mounts()->set_target("/home");
+  return facts;
+}
+
+TEST(BootRequestTest, WhatAMachineTellsOfItself) {
+  HttpRequest request = Request("/discovery", {{"mac", "0C-42-A1-00-12-3F"}});
+  request.method = "POST";
+  request.body = FactsOfServer().SerializeAsString();
+  const auto read = ReadBootRequest(request);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->kind, BootRequest::Kind::kDiscovery);
+  EXPECT_EQ(read->mac, "0c:42:a1:00:12:3f");
+  EXPECT_EQ(read->facts.machine().vendor(), "Supermicro");
+  EXPECT_EQ(read->facts.memory().total_mib(), 2'064'000u);
+  EXPECT_EQ(read->up_for, absl::Minutes(2));
+  // Nothing that a terminal would obey, and nothing but the machine.
+  EXPECT_EQ(read->facts.machine().serial().find('\x1b'), std::string::npos);
+  EXPECT_FALSE(read->facts.has_os());
+  EXPECT_FALSE(read->facts.has_packages());
+  EXPECT_EQ(read->facts.mounts_size(), 0);
+}
+
+TEST(BootRequestTest, WhatNoMachineTells) {
+  HttpRequest request = Request("/discovery", {{"mac", "0c:42:a1:00:12:3f"}});
+  const auto refused = [&](const std::string& body) {
+    request.body = body;
+    return ReadBootRequest(request).status();
+  };
+  v1::Facts facts = FactsOfServer();
+  facts.add_nics()->set_mac("no address; rm -rf /");
+  EXPECT_THAT(refused(facts.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("nics")));
+  facts = FactsOfServer();
+  for (int i = 0; i < 5000; ++i) facts.add_gpus();
+  EXPECT_THAT(refused(facts.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("gpus")));
+  EXPECT_THAT(refused("\xff\xff\xff"), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  EXPECT_THAT(refused(std::string(kMaxBootRequestBytes + 1, '\0')),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  request.query.clear();
+  EXPECT_THAT(refused(""), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+}
+
 TEST(BootRequestTest, ArtifactsAsTheirPathsAreWritten) {
   HttpRequest request = Request(ArtifactPath(kDigest, "initrd", kBootId));
   const size_t query = request.path.find('?');

@@ -37,6 +37,13 @@ TEST(BootScriptTest, AnImageForADisk) {
   EXPECT_THAT(RenderImageScript(script), HasSubstr(" muster.disk=serial:S1 "));
 }
 
+TEST(BootScriptTest, AMachineThatIsNoNode) {
+  ImageScript script = WorkerScript();
+  script.boot_id.clear();
+  script.discovery = "http://10.0.0.1:7483/discovery?mac=0c:42:a1:00:12:3f";
+  EXPECT_THAT(RenderImageScript(script), Said());
+}
+
 // The firmware goes on to its next device after an error; success ends in its menu.
 TEST(BootScriptTest, TheDiskIsLeftToTheFirmware) {
   EXPECT_THAT(LocalDiskScript("c001 boots from its disk"), EndsWith("\nexit 1\n"));

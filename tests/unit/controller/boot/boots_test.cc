@@ -23,6 +23,7 @@ namespace {
 using ::muster::testing::FakeClock;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -132,6 +133,38 @@ TEST_F(BootsTest, AMachineThatNobodyKnowsIsCountedAndNothingElse) {
   EXPECT_EQ(boots_->Begin("aa:aa:aa:aa:aa:aa", kPeer)->kind, Answer::Kind::kDisk);
   EXPECT_THAT(boots_->ListUnknown().machines(), IsEmpty());
   EXPECT_EQ(boots_->ListUnknown().requests(), 1u);
+}
+
+TEST_F(BootsTest, AMachineThatNobodyKnowsBootsTheImageOfStrangers) {
+  constexpr char kStranger[] = "aa:aa:aa:aa:aa:aa";
+  constexpr char kNodes[] = "\n  c002: {role: compute}";
+  Describe(absl::StrCat(kNodes, "\nvars: {boot_unknown: finder}"));
+  // Until there is one, and where it would write their disks, they are left to their disks.
+  Answer answer = boots_->Begin(kStranger, kPeer).value();
+  EXPECT_EQ(answer.image, nullptr);
+  EXPECT_THAT(answer.trouble, HasSubstr("finder"));
+  Keep("finder", "a root for disks", "disk");
+  answer = boots_->Begin(kStranger, kPeer).value();
+  EXPECT_EQ(answer.image, nullptr);
+  EXPECT_THAT(answer.trouble, HasSubstr("kind disk"));
+  const v1::Image image = Keep("finder", "a root");
+  answer = boots_->Begin(kStranger, kPeer).value();
+  EXPECT_EQ(answer.kind, Answer::Kind::kUnknown);
+  ASSERT_NE(answer.image, nullptr);
+  EXPECT_EQ(answer.image->digest(), image.digest());
+  EXPECT_EQ(answer.boot_id, "");
+
+  v1::Facts facts;
+  facts.mutable_machine()->set_serial("S1");
+  EXPECT_EQ(boots_->OnDiscovery(kStranger, kPeer, facts, absl::Minutes(1)).value(), false);
+  ASSERT_THAT(boots_->ListUnknown().machines(), SizeIs(1));
+  EXPECT_EQ(boots_->ListUnknown().machines(0).facts().machine().serial(), "S1");
+  EXPECT_TRUE(boots_->ListUnknown().machines(0).has_told_at());
+  // Somebody makes a node of it, and it is told so.
+  Describe("\n  c003: {role: compute, mac: \"aa:aa:aa:aa:aa:aa\"}\nvars: {boot_unknown: finder}");
+  EXPECT_EQ(boots_->OnDiscovery(kStranger, kPeer, facts, absl::Minutes(1)).value(), true);
+  EXPECT_THAT(boots_->ListUnknown().machines(), IsEmpty());
+  EXPECT_EQ(boots_->Begin(kStranger, kPeer)->kind, Answer::Kind::kDisk);
 }
 
 TEST_F(BootsTest, StepsAreSeenOnceEachAndSurviveARestart) {

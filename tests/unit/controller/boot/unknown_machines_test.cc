@@ -28,6 +28,24 @@ TEST(UnknownMachinesTest, CountsThemNewestFirst) {
   EXPECT_EQ(unknown.machines().front().mac, "b");
 }
 
+TEST(UnknownMachinesTest, WhatTheyTellIsKeptAsLongAsTheyAre) {
+  UnknownMachines unknown;
+  unknown.Add("a", "ipv4:10.0.0.1:1", kStart);
+  unknown.Tell("a", "ipv4:10.0.0.1:2", "first", absl::Hours(1), kStart + absl::Seconds(20));
+  unknown.Tell("a", "ipv4:10.0.0.1:3", "second", absl::Hours(1), kStart + absl::Seconds(35));
+  const SeenMachine& seen = unknown.machines().front();
+  EXPECT_EQ(seen.facts, "second");
+  EXPECT_EQ(seen.told_at, kStart + absl::Seconds(35));
+  EXPECT_EQ(seen.first_seen, kStart);
+  EXPECT_EQ(seen.requests, 1u);  // for a script
+  EXPECT_EQ(unknown.requests(), 1u);
+  // The controller was started anew meanwhile.
+  unknown.Tell("b", "ipv4:10.0.0.2:1", "of b", absl::Minutes(20), kStart + absl::Minutes(1));
+  EXPECT_EQ(unknown.machines().front().mac, "b");
+  EXPECT_EQ(unknown.machines().front().facts, "of b");
+  EXPECT_EQ(unknown.machines().front().first_seen, kStart - absl::Minutes(19));
+}
+
 TEST(UnknownMachinesTest, AFloodOfAddressesTakesNoMoreRoom) {
   UnknownMachines unknown;
   for (int i = 0; i < 100'000; ++i)
