@@ -21,6 +21,9 @@ int ImageSealCommand(const Flags& flags);
 // Writes the image that this machine has booted from the network to its disk; see
 // agent/disk/installer.h.
 int DiskInstallCommand(const Flags& flags);
+// Tells the controller of a machine that is no node, until it has been adopted; see
+// agent/discovery/discovery.h.
+int DiscoverCommand();
 // Keeps the root that was booted from the disk, or reboots; see agent/disk/settler.h.
 int DiskSettleCommand(const Flags& flags);
 // Carries out the order to exchange the agent, if there is one.

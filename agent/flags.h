@@ -16,6 +16,7 @@ enum class Command {
   kImageFacts,
   kImageApply,
   kImageSeal,
+  kDiscover,
   kDiskInstall,
   kDiskSettle,
   kUpgrade,

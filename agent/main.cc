@@ -35,6 +35,8 @@ int Main(int argc, char** argv) {
       return ImageApplyCommand(flags);
     case Command::kImageSeal:
       return ImageSealCommand(flags);
+    case Command::kDiscover:
+      return DiscoverCommand();
     case Command::kDiskInstall:
       return DiskInstallCommand(flags);
     case Command::kDiskSettle:

@@ -251,6 +251,12 @@ bool Transfer::SetUp() {
   set(CURLOPT_NOPROGRESS, 0L);
   set(CURLOPT_XFERINFOFUNCTION, &Transfer::OnTick);
   set(CURLOPT_XFERINFODATA, static_cast<void*>(this));
+  if (!download_.body.empty()) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(download_.body.size()));
+    set(CURLOPT_POSTFIELDS, download_.body.data());
+    headers_.reset(curl_slist_append(nullptr, "Content-Type: application/octet-stream"));
+    set(CURLOPT_HTTPHEADER, headers_.get());
+  }
   if (download_.offset > 0) {
     set(CURLOPT_RANGE, absl::StrCat(download_.offset, "-").c_str());
     if (!download_.validator.empty())

@@ -1,4 +1,4 @@
-// Downloads files over HTTP.
+// Downloads files over HTTP, and tells servers something.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ struct HttpDownload {
   std::string validator = {};
   // "http://proxy:3128". Empty: the environment's http_proxy, https_proxy and no_proxy decide.
   std::string proxy = {};
+  // What is sent, by POST; empty: nothing, by GET.
+  std::string body = {};
   // Limit on the whole content.
   uint64_t max_bytes = std::numeric_limits<uint64_t>::max();
   absl::Duration connect_timeout = absl::Seconds(15);
