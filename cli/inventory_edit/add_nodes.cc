@@ -52,7 +52,9 @@ class Adding {
  private:
   absl::Status Define(const NodeDefinition& like) {
     const yaml::Entry& entry = like.entry;
-    if (const yaml::Node* mac = entry.value.Find("mac"))
+    const bool has_macs = !addition_.macs.empty();
+    const yaml::Node* mac = entry.value.Find("mac");
+    if (mac != nullptr && !has_macs)
       return like.text->document().Error(
           *mac, absl::StrCat(addition_.like,
                              " has a MAC address, which is one node's own; write "
@@ -67,14 +69,22 @@ class Adding {
       return like.text->document().Error(
           *rack, absl::StrCat("this entry puts its nodes into rack ", rack->text(),
                               "; write one for ", NewNodes(), " in ", addition_.rack, " by hand"));
-    const bool copies = moves || (like.names.size() == 1 && may_copy);
+    if (has_macs && !may_copy)
+      return like.text->document().Error(
+          entry.key_mark, absl::StrCat("the entry of ", addition_.like,
+                                       " has no lines of its own that could be copied; write the "
+                                       "entry of ",
+                                       NewNodes(), " by hand"));
+    const bool copies = moves || has_macs || (like.names.size() == 1 && may_copy);
     std::map<std::string, std::string> values;
     RETURN_IF_ERROR(TakeAddresses(like, "address", addition_.addresses, copies, values));
     RETURN_IF_ERROR(TakeAddresses(like, "bmc_address", addition_.bmc_addresses, copies, values));
     if (moves) values["rack"] = addition_.rack;
     if (copies) {
       ASSIGN_OR_RETURN(const std::string key, WriteHostlist(addition_.names));
-      return like.text->CopyEntry(entry, key, values);
+      std::map<std::string, std::string> written;
+      if (has_macs) written["mac"] = WriteMacs();
+      return like.text->CopyEntry(entry, key, values, written);
     }
     const absl::StatusOr<std::string> key =
         WidenHostlist(entry.key, addition_.names, Widening::kAtTheEnd);
@@ -176,6 +186,16 @@ class Adding {
     }
     return absl::NotFoundError(
         absl::StrCat("the inventory has no rack '", addition_.rack, "'; add it first"));
+  }
+
+  // In the order of the nodes, as an entry of one or of several has them.
+  std::string WriteMacs() const {
+    std::vector<std::string> macs;
+    for (const std::string& name : addition_.names) {
+      const auto found = addition_.macs.find(name);
+      if (found != addition_.macs.end()) macs.push_back(absl::StrCat("\"", found->second, "\""));
+    }
+    return macs.size() == 1 ? macs[0] : absl::StrCat("[", absl::StrJoin(macs, ", "), "]");
   }
 
   std::string NewNodes() const { return FoldHostlist(addition_.names); }

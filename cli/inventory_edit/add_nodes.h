@@ -15,6 +15,8 @@ struct NodeAddition {
   std::vector<std::string> names;
   // By name; empty where the nodes are to have none.
   std::map<std::string, std::string> addresses, bmc_addresses;
+  // By name: of all nodes, which then get an entry of their own, or of none.
+  std::map<std::string, std::string> macs;
   std::string like;  // an existing node
   std::string rack;  // empty: that of `like`
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status.h"
@@ -156,7 +157,8 @@ bool YamlText::StandsAlone(const yaml::Node& map, const yaml::Entry& entry) cons
 }
 
 absl::Status YamlText::CopyEntry(const yaml::Entry& entry, const std::string& key,
-                                 const std::map<std::string, std::string>& values) {
+                                 const std::map<std::string, std::string>& values,
+                                 const std::map<std::string, std::string>& written) {
   const absl::string_view text = document_.text();
   const Lines lines = LinesOf(entry);
   std::map<size_t, Edit> changes;
@@ -165,6 +167,31 @@ absl::Status YamlText::CopyEntry(const yaml::Entry& entry, const std::string& ke
     const yaml::Node* old = entry.value.Find(name);
     if (old == nullptr) continue;
     ASSIGN_OR_RETURN(changes[Offset(old->mark())], ScalarEdit(old->mark(), old->text(), value));
+  }
+  std::string added;
+  for (const auto& [name, value] : written) {
+    const yaml::Node* old = entry.value.Find(name);
+    if (old != nullptr) {
+      ASSIGN_OR_RETURN(changes[Offset(old->mark())],
+                       ListEdit(*old, value, absl::StrCat("`", name, "`")));
+    } else {
+      absl::StrAppend(&added, name, ": ", value, "\n");
+    }
+  }
+  if (!added.empty()) {
+    if (entry.value.entries().empty())
+      return document_.Error(
+          entry.key_mark, absl::StrCat("the entry of ", entry.key,
+                                       " has nothing to copy; write the one of ", key, " by hand"));
+    const size_t first = Offset(entry.value.mark());
+    const bool is_flow = text[first] == '{';
+    const std::string separator =
+        is_flow ? ", "
+                : absl::StrCat(
+                      "\n", std::string(static_cast<size_t>(entry.value.mark().column - 1), ' '));
+    // Nothing else is changed there: in brackets the first key follows, otherwise it is the
+    // entry's, which stays.
+    changes[first + (is_flow ? 1 : 0)] = {0, absl::StrReplaceAll(added, {{"\n", separator}})};
   }
   std::string copy;
   size_t at = lines.begin;
@@ -236,12 +263,12 @@ absl::Status YamlText::RemoveItem(const yaml::Node& item) {
   return absl::OkStatus();
 }
 
-absl::Status YamlText::ReplaceList(const yaml::Node& list, const std::string& text) {
+absl::StatusOr<YamlText::Edit> YamlText::ListEdit(const yaml::Node& list, const std::string& text,
+                                                  const std::string& what) const {
   const size_t begin = Offset(list.mark());
   if (list.IsScalar()) {
     ASSIGN_OR_RETURN(Edit edit, ScalarEdit(list.mark(), list.text(), ""));
-    edits_[begin] = {edit.length, text};
-    return absl::OkStatus();
+    return Edit{edit.length, text};
   }
   // Brackets within the list are in quotes, or it would not be one.
   const absl::string_view rest = absl::string_view(document_.text()).substr(begin);
@@ -250,8 +277,13 @@ absl::Status YamlText::ReplaceList(const yaml::Node& list, const std::string& te
                ? 0
                : Offset(list.items().back().mark()) - begin + list.items().back().text().size());
   if (!absl::StartsWith(rest, "[") || close == absl::string_view::npos)
-    return ByHand(list.mark(), "this list, of which nothing is left,");
-  edits_[begin] = {close + 1, text};
+    return ByHand(list.mark(), what);
+  return Edit{close + 1, text};
+}
+
+absl::Status YamlText::ReplaceList(const yaml::Node& list, const std::string& text) {
+  ASSIGN_OR_RETURN(edits_[Offset(list.mark())],
+                   ListEdit(list, text, "this list, of which nothing is left,"));
   return absl::OkStatus();
 }
 

@@ -27,9 +27,11 @@ class YamlText {
   // Whether the entry of `map` has lines of its own, so that CopyEntry() can copy them.
   bool StandsAlone(const yaml::Node& map, const yaml::Entry& entry) const;
   // Puts a copy of the entry behind it, with another key and without its comments. `values` are the
-  // new texts of some of its values, by their keys. REQUIRES: StandsAlone().
+  // new texts of some of its values, by their keys. `written` are values that the copy has as they
+  // are here, whether the entry has any or not. REQUIRES: StandsAlone().
   absl::Status CopyEntry(const yaml::Entry& entry, const std::string& key,
-                         const std::map<std::string, std::string>& values);
+                         const std::map<std::string, std::string>& values,
+                         const std::map<std::string, std::string>& written = {});
 
   // Takes the entry out, with the comments in it and behind it; those before it stay.
   absl::Status RemoveEntry(const yaml::Node& map, const yaml::Entry& entry);
@@ -53,6 +55,9 @@ class YamlText {
 
   absl::StatusOr<Edit> ScalarEdit(yaml::Mark mark, const std::string& before,
                                   const std::string& after) const;
+  // A scalar, or a list in brackets, with another text as it is.
+  absl::StatusOr<Edit> ListEdit(const yaml::Node& list, const std::string& text,
+                                const std::string& what) const;
   absl::Status ReplaceAt(yaml::Mark mark, const std::string& before, const std::string& after);
   absl::Status ByHand(yaml::Mark mark, const std::string& what) const;
   size_t Offset(yaml::Mark mark) const;

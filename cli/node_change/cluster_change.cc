@@ -62,11 +62,17 @@ bool SiteOptions::HasNamesTag() const {
   return std::find(tags.begin(), tags.end(), kNamesTag) != tags.end();
 }
 
-void AddSiteOptions(CLI::App& command, SiteOptions& options) {
+void AddInventoryOptions(CLI::App& command, SiteOptions& options) {
   command.add_option("--site", options.site, "The site folder (default: this one)")
       ->type_name("DIR");
   command.add_option("--inventory", options.inventory, "In the site folder (default: inventory)")
       ->type_name("PATH");
+  command.add_flag("--plan", options.plan, "Show the edit and the steps; change nothing");
+  command.add_flag("-y,--yes", options.yes, "Do not ask");
+}
+
+void AddSiteOptions(CLI::App& command, SiteOptions& options) {
+  AddInventoryOptions(command, options);
   command
       .add_option("--playbook", options.playbook,
                   "In the site folder (default: playbooks/site.yaml)")
@@ -77,8 +83,6 @@ void AddSiteOptions(CLI::App& command, SiteOptions& options) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command.add_flag("-v,--verbose", options.verbose, "Also show steps that were ok or skipped");
-  command.add_flag("--plan", options.plan, "Show the edit and the steps; change nothing");
-  command.add_flag("-y,--yes", options.yes, "Do not ask");
 }
 
 std::ostream& Words(const Context& context) {

@@ -32,8 +32,9 @@ struct SiteOptions {
   bool HasNamesTag() const;
 };
 
-// Adds --site, --inventory, --playbook, --extra-vars, --verbose, --plan and --yes. `options` must
-// outlive the command.
+// Adds --site, --inventory, --plan and --yes. `options` must outlive the command.
+void AddInventoryOptions(CLI::App& command, SiteOptions& options);
+// Those, --playbook, --extra-vars and --verbose.
 void AddSiteOptions(CLI::App& command, SiteOptions& options);
 
 // The nodes whose configuration lists all nodes: slurmctld's, and the servers of files, packages,

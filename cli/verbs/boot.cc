@@ -22,23 +22,10 @@ using BootStub = v1::BootService::Stub;
 
 struct BootOptions {
   std::string nodes, what;
-  bool once = false, unknown = false;
+  bool once = false;
 };
 
-absl::StatusOr<int> ShowUnknown(Context& context) {
-  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
-  BootStub stub(connection->channel());
-  v1::ListUnknownMachinesResponse response;
-  RETURN_IF_ERROR(Call(*connection, stub, &BootStub::ListUnknownMachines,
-                       v1::ListUnknownMachinesRequest(), &response));
-  Show(context, response, [&] { return RenderUnknownMachines(response, context.clock->Now()); });
-  return kExitClean;
-}
-
 absl::StatusOr<int> ShowBoots(Context& context, const BootOptions& options) {
-  if (options.unknown && !options.nodes.empty())
-    return absl::InvalidArgumentError("write either nodes or --unknown");
-  if (options.unknown) return ShowUnknown(context);
   v1::ListBootsRequest request;
   request.set_nodes(options.nodes);
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
@@ -91,8 +78,6 @@ void AddBoot(CLI::App& app, Context& context) {
   CLI::App* show = boot->add_subcommand("show", "What nodes boot next, and how far they came last");
   show->add_option("nodes", options->nodes, "Host list, groups, globs; default: all")
       ->type_name("NODES");
-  show->add_flag("--unknown", options->unknown,
-                 "Machines that asked and that the inventory does not have");
   SetAction(show, context, [&context, options] { return ShowBoots(context, *options); });
 
   CLI::App* set = boot->add_subcommand("set", "Order what nodes boot, whatever the inventory says");

@@ -314,6 +314,7 @@ void AddNode(CLI::App& app, Context& context) {
             [&context, held_nodes, reason] { return ResumeNodes(context, *held_nodes, *reason); });
 
   AddNodeCompare(*node, context);
+  AddNodeDiscover(*node, context);
   AddNodeReboot(*node, context);
   AddNodeRemove(*node, context);
   AddNodeReplace(*node, context);

@@ -57,6 +57,7 @@ void AddInventoryPush(CLI::App& inventory, Context& context);
 void AddInventoryRevert(CLI::App& inventory, Context& context);
 void AddNodeAdd(CLI::App& node, Context& context);
 void AddNodeCompare(CLI::App& node, Context& context);
+void AddNodeDiscover(CLI::App& node, Context& context);
 void AddNodeReboot(CLI::App& node, Context& context);
 void AddNodeRemove(CLI::App& node, Context& context);
 void AddNodeReplace(CLI::App& node, Context& context);

@@ -104,17 +104,4 @@ std::string RenderBoots(const v1::ListBootsResponse& response, absl::Time now) {
   return text;
 }
 
-std::string RenderUnknownMachines(const v1::ListUnknownMachinesResponse& response, absl::Time now) {
-  if (response.machines().empty())
-    return "no machine that the inventory does not have has asked what to boot\n";
-  Table table({"MAC", "ADDRESS", "REQUESTS", "FIRST", "LAST"});
-  for (const v1::UnknownMachine& machine : response.machines()) {
-    table.AddRow({Tame(machine.mac()), Tame(machine.address()), absl::StrCat(machine.requests()),
-                  HumanTime(ToTime(machine.first_seen()), now),
-                  HumanTime(ToTime(machine.last_seen()), now)});
-  }
-  return absl::StrCat(table.ToString(), Counted(response.requests(), "request"),
-                      " of unknown machines since the controller started\n");
-}
-
 }  // namespace muster::cli

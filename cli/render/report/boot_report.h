@@ -19,7 +19,4 @@ std::string StateOfBoot(const v1::Boot& boot, absl::Time now);
 // A row for each node, and below it a line for each boot that went wrong.
 std::string RenderBoots(const v1::ListBootsResponse& response, absl::Time now);
 
-// Those who asked and whom the inventory does not have.
-std::string RenderUnknownMachines(const v1::ListUnknownMachinesResponse& response, absl::Time now);
-
 }  // namespace muster::cli

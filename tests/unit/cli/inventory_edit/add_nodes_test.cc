@@ -272,6 +272,14 @@ TEST(AddNodes, WhatCannotBeAdded) {
        "nodes:\n  c1: {role: compute, mac: \"aa:bb:cc:00:00:01\"}\n",
        {.names = {"c2"}, .like = "c1"},
        absl::StatusCode::kInvalidArgument},
+      {"MAC addresses for an entry in one line with others",
+       "nodes: {c1: {role: compute}, c2: {role: compute}}\n",
+       {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c1"},
+       absl::StatusCode::kInvalidArgument},
+      {"MAC addresses and nothing to copy",
+       "nodes:\n  c1:\nnode_vars: {}\n",
+       {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c1"},
+       absl::StatusCode::kInvalidArgument},
       {"a list behind an anchor",
        "nodes:\n  \"c[1-2]\": {role: compute}\ngroups: {g: {nodes: &n \"c[1-2]\"}}\n"
        "partitions: {p: {nodes: *n}}\n",
@@ -285,6 +293,40 @@ TEST(AddNodes, WhatCannotBeAdded) {
   };
   for (const auto& each : kCases)
     EXPECT_THAT(Edit(each.text, each.addition), StatusIs(each.code, Said())) << each.what;
+}
+
+TEST(AddNodes, NodesWithMacAddressesGetAnEntryOfTheirOwn) {
+  const NodeAddition two = {.names = {"c3", "c4"},
+                            .addresses = {{"c3", "10.0.0.13"}, {"c4", "10.0.0.14"}},
+                            .macs = {{"c3", "aa:bb:cc:00:00:03"}, {"c4", "aa:bb:cc:00:00:04"}},
+                            .like = "c2"};
+  // Beside nodes without, in lines and in brackets; and in the place of others'.
+  EXPECT_THAT(Edit(R"(nodes:
+  "c[1-2]":  # two
+    role: compute
+    address: 10.0.0.[11-12]
+  login1: {role: login}
+groups: {gpu: {nodes: "c[1-2]"}}
+)",
+                   two),
+              IsOkAndHolds(Said()));
+  EXPECT_THAT(Edit(R"(nodes:
+  "c[1-2]": {role: compute, address: "10.0.0.[11-12]"}
+  login1: {role: login}
+)",
+                   two),
+              IsOkAndHolds(Said()));
+  EXPECT_THAT(Edit(R"(nodes:
+  "c[1-2]":
+    mac: ["aa:bb:cc:00:00:01", "aa:bb:cc:00:00:02"]
+    role: compute
+    address: 10.0.0.[11-12]
+)",
+                   two),
+              IsOkAndHolds(Said()));
+  const NodeAddition one = {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c2"};
+  EXPECT_THAT(Edit("nodes:\n  c2: {role: compute, mac: 'aa:bb:cc:00:00:02', rack: r1}\n", one),
+              IsOkAndHolds(Said()));
 }
 
 TEST(AddNodes, TheNeighbourIsTheNearestByItsNumber) {

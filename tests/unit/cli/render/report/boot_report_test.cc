@@ -102,18 +102,5 @@ TEST(BootReportTest, ABootThatDoesNotGoOnHasStopped) {
   EXPECT_EQ(StateOfBoot(v1::Boot(), kNow), "-");
 }
 
-TEST(BootReportTest, UnknownMachines) {
-  v1::ListUnknownMachinesResponse response;
-  EXPECT_THAT(RenderUnknownMachines(response, kNow), Said());
-  v1::UnknownMachine& machine = *response.add_machines();
-  machine.set_mac("aa:aa:aa:aa:aa:aa");
-  machine.set_address("10.0.0.9:1024");
-  machine.set_requests(3);
-  *machine.mutable_first_seen() = ToTimestamp(kNow - absl::Hours(1));
-  *machine.mutable_last_seen() = ToTimestamp(kNow - absl::Seconds(5));
-  response.set_requests(40);
-  EXPECT_THAT(RenderUnknownMachines(response, kNow), Said());
-}
-
 }  // namespace
 }  // namespace muster::cli

@@ -1,0 +1,22 @@
+// Machines that no inventory has and that tell of themselves, for people. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/node_change/adoption.h"
+
+namespace muster::v1 {
+class ListUnknownMachinesResponse;
+}
+
+namespace muster::cli {
+
+// In the order in which they came.
+std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response, absl::Time now);
+
+// Which machine is to become which node.
+std::string RenderAdoptions(const std::vector<Adoption>& adoptions);
+
+}  // namespace muster::cli

@@ -1,0 +1,96 @@
+#include "cli/node_change/adoption.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/proto_time.h"
+#include "muster/v1/boot.pb.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/status_matchers.h"
+
+namespace muster::cli {
+namespace {
+
+using ::muster::testing::Said;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+
+const absl::Time kMatchedAt = absl::FromUnixSeconds(1'900'000'000);
+
+class AdoptionTest : public ::testing::Test {
+ protected:
+  AdoptionTest() {
+    // As the controller lists them: the newest first.
+    Add("0c:00:00:00:00:02", "S1", absl::Minutes(3));
+    Add("0c:00:00:00:00:01", "S3", absl::Minutes(5));
+    Add("0c:00:00:00:00:03", "S2", absl::Minutes(4));
+    // One that was switched off, and one that has told nothing.
+    Add("0c:00:00:00:00:04", "S4", absl::Minutes(30))
+        .mutable_told_at()
+        ->CopyFrom(ToTimestamp(kMatchedAt - kStillThere));
+    Add("0c:00:00:00:00:05", "S5", absl::Minutes(1)).clear_told_at();
+  }
+  v1::UnknownMachine& Add(const std::string& mac, const std::string& serial, absl::Duration ago) {
+    v1::UnknownMachine& machine = *response_.add_machines();
+    machine.set_mac(mac);
+    machine.mutable_facts()->mutable_machine()->set_serial(serial);
+    *machine.mutable_first_seen() = ToTimestamp(kMatchedAt - ago);
+    *machine.mutable_told_at() = ToTimestamp(kMatchedAt - absl::Seconds(10));
+    return machine;
+  }
+  // The last digits of the addresses, in the order of the names.
+  std::string Matched(AdoptionOrder order, const std::vector<std::string>& macs = {}) {
+    const std::vector<std::string> names = {"c1", "c2", "c3"};
+    const auto adoptions = MatchMachines(names, response_, order, macs, kMatchedAt);
+    EXPECT_OK(adoptions);
+    std::string digits;
+    for (size_t i = 0; i < adoptions->size(); ++i) {
+      EXPECT_EQ((*adoptions)[i].first, names[i]);
+      digits += (*adoptions)[i].second->mac().back();
+    }
+    return digits;
+  }
+
+  v1::ListUnknownMachinesResponse response_;
+};
+
+TEST_F(AdoptionTest, NamesFollowTheOrderOfTheMachines) {
+  EXPECT_EQ(Matched(AdoptionOrder::kPowerOn), "132");
+  EXPECT_EQ(Matched(AdoptionOrder::kMac), "123");
+  EXPECT_EQ(Matched(AdoptionOrder::kSerial), "231");
+  EXPECT_EQ(
+      Matched(AdoptionOrder::kMac, {"0C-00-00-00-00-03", "0c:00:00:00:00:01", "0c:00:00:00:00:02"}),
+      "312");
+}
+
+TEST_F(AdoptionTest, NobodyIsLeftOverOnEitherSide) {
+  const auto two = MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac, {}, kMatchedAt);
+  EXPECT_THAT(two, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac,
+                            {"0c:00:00:00:00:01", "0c:00:00:00:00:02"}, kMatchedAt),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(
+      MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {"0c:00:00:00:00:04"}, kMatchedAt),
+      StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac,
+                            {"0c:00:00:00:00:01", "0c:00:00:00:00:01"}, kMatchedAt),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+TEST_F(AdoptionTest, SerialNumbersHaveToTellMachinesApart) {
+  const auto by_serial = [&] {
+    return MatchMachines({"c1", "c2", "c3"}, response_, AdoptionOrder::kSerial, {}, kMatchedAt);
+  };
+  response_.mutable_machines(0)->mutable_facts()->mutable_machine()->set_serial("S2");
+  EXPECT_THAT(by_serial(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  response_.mutable_machines(0)->mutable_facts()->mutable_machine()->clear_serial();
+  EXPECT_THAT(by_serial(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
+TEST(AdoptionOrderTest, Words) {
+  EXPECT_EQ(ParseAdoptionOrder("serial").value(), AdoptionOrder::kSerial);
+  EXPECT_THAT(ParseAdoptionOrder("seriel"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+}  // namespace
+}  // namespace muster::cli
