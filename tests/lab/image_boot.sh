@@ -2,7 +2,8 @@
 # A machine without a disk boots the shipped worker's image by Muster alone: its firmware asks by DHCP, gets
 # iPXE by TFTP from the role boot_server, and that its script, kernel and initramfs from musterd; the initramfs
 # fetches the root and compares it. Of a root with one other byte it boots nothing, and both is seen in
-# `muster boot show`. `./dev nightly boot` runs it: without hardware support a boot takes minutes.
+# `muster boot show`. A machine that no inventory has tells of itself, is adopted and boots as the node that it has
+# become. `./dev nightly boot` runs it: without hardware support a boot takes minutes.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -17,6 +18,7 @@ expect_applied 0 "the boot server, again"
 expect_equal active "$(lab exec login1 systemctl is-active muster-boot)" "its unit"
 
 step "the build"
+sed -i 's/^  - ram-boot$/&\n  - discovery/' "$work/site/images/debian-worker/image.yaml"
 build debian-worker
 expect_equal 0 "$RC" "exit code"
 muster boot set d001 debian-worker --once
@@ -40,6 +42,26 @@ power_off
 step "without an order it goes on to its disk"
 power_on -no-reboot
 wait_for $limit "the script of a disk" says_on_console "d001 boots from its disk"
+power_off
+
+step "a machine that no inventory has tells of itself and is adopted"
+sed -i 's/^vars:$/&\n  boot_unknown: debian-worker/' "$work/inventory/boot.yaml"
+muster inventory apply "$work/inventory" >/dev/null
+stranger=52:54:00:99:00:02
+machine_mac=$stranger power_on -no-reboot
+has_told() {
+  muster -o json node discover list | read_json '
+assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and m["facts"]["memory"]["total_mib"] > 1000]'
+}
+wait_for $limit "what it tells" has_told
+muster node discover list
+says_on_console "waits to be adopted" || fail "the console does not say it"
+show muster node discover adopt d002 --like d001 --address "$network.241" --site "$work" --yes
+expect_contains "$(cat "$work/inventory/boot.yaml")" "$stranger" "the inventory"
+wait_for 120 "its reboot" is_off
+power_off
+machine_mac=$stranger power_on -no-reboot
+wait_for $limit "the boot of a node" says_on_console "d002 boots from its disk"
 power_off
 
 step "a root with one other byte is not booted"

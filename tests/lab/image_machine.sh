@@ -9,6 +9,7 @@ readonly mac=52:54:00:99:00:01 limit=600
 readonly netns=muster-$LAB_TEST_NAME
 emulator=
 site=$(mktemp -d)  # root's own; the user's is not root's to trust
+is_off() { ! kill -0 "$emulator" 2>/dev/null; }
 power_off() {
   [[ -z $emulator ]] || { kill "$emulator" && wait "$emulator"; } 2>/dev/null || true
   emulator=
@@ -19,14 +20,14 @@ clean() {
   remove_image_user
 }
 says_on_console() { says -a "$1" cat "$work/console"; }  # TEXT
-power_on() {  # ARGS OF qemu…
+power_on() {  # ARGS OF qemu…; machine_mac: another machine than d001
   : >"$work/console"
   cp -n /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
   ip netns exec "$netns" qemu-system-x86_64 -machine q35 -cpu max -smp 2 -m 2048 -display none -monitor none \
     -drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
     -drive "if=pflash,format=raw,file=$work/vars.fd" -device virtio-rng-pci \
     -netdev tap,id=n0,ifname=boot0,script=no,downscript=no \
-    -device "virtio-net-pci,netdev=n0,mac=$mac,romfile=,bootindex=1" -serial "file:$work/console" "$@" &
+    -device "virtio-net-pci,netdev=n0,mac=${machine_mac:-$mac},romfile=,bootindex=1" -serial "file:$work/console" "$@" &
   emulator=$!
 }
 # The steps of the machine's last boot, one word each.

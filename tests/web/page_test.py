@@ -21,7 +21,7 @@ from browser import Browser  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODES = 9
-MANY_NODES = 3000
+MANY_NODES = 10_000
 FIRST_VIEW_S = 1.0
 FIRST_VIEW_BYTES = 300_000
 EVENT_S = 1.0
