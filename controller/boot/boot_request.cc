@@ -27,6 +27,8 @@ constexpr absl::string_view kDiscoveryPath = "/discovery";
 constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", "root.squashfs"};
 constexpr size_t kMaxHost = 255;
 constexpr size_t kMaxReason = 300;
+// Disks, ports and cards that a machine may tell of.
+constexpr int kMaxParts = 2048;
 // A machine that has been on for longer waits for nobody.
 constexpr absl::Duration kLongestUp = absl::Hours(30 * 24);
 
@@ -128,6 +130,11 @@ absl::StatusOr<BootRequest> ReadDiscovery(const HttpRequest& request) {
     return Wrong("the body, a muster.v1.Facts,");
   read.up_for = UpFor(told);
   read.facts = FactsOfMachine(told);
+  // Before thousands of empty ones are cleaned.
+  if (read.facts.disks_size() + read.facts.nics_size() + read.facts.pci_devices_size() +
+          read.facts.gpus_size() >
+      kMaxParts)
+    return absl::InvalidArgumentError(absl::StrCat("a machine of more than ", kMaxParts, " parts"));
   wire::Clean(read.facts);
   RETURN_IF_ERROR(wire::Check(read.facts));
   return read;
@@ -149,6 +156,10 @@ std::optional<std::string> ReadMac(absl::string_view text) {
 
 absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request) {
   absl::string_view path = request.path;
+  const bool is_told = request.method == "POST";
+  if (is_told != (path == kDiscoveryPath))
+    return absl::InvalidArgumentError(is_told ? "only what a machine tells of itself is posted"
+                                              : "what a machine tells of itself is posted");
   if (path == kScriptPath) return ReadScriptRequest(request);
   if (path == kDiscoveryPath) return ReadDiscovery(request);
   if (absl::ConsumePrefix(&path, kImagePrefix)) return ReadArtifactRequest(path, request);

@@ -250,6 +250,8 @@ absl::StatusOr<bool> Boots::OnDiscovery(const std::string& mac, absl::string_vie
                                         const v1::Facts& facts, absl::Duration up_for) {
   ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   const bool is_node = inventory != nullptr && inventory->FindMac(mac) != nullptr;
+  if (!is_node && (inventory == nullptr || BootOfUnknown(*inventory).empty()))
+    return absl::NotFoundError("the inventory has no `boot_unknown`");
   absl::MutexLock lock(&mutex_);
   if (is_node) {
     unknown_.Remove(mac);
@@ -458,8 +460,15 @@ v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {
 }
 
 v1::ListUnknownMachinesResponse Boots::ListUnknown() {
-  absl::MutexLock lock(&mutex_);
   v1::ListUnknownMachinesResponse response;
+  const absl::StatusOr<InventoryPtr> inventory = ReadInventory();
+  if (inventory.ok() && *inventory != nullptr) {
+    const Answer answer = AnswerStranger(**inventory);
+    if (!answer.trouble.empty())
+      response.set_trouble(absl::StrCat("boot_unknown: ", answer.what, ": ", answer.trouble));
+  }
+  absl::MutexLock lock(&mutex_);
+  *response.mutable_time() = ToTimestamp(means_.clock.Now());
   response.set_requests(unknown_.requests());
   for (const SeenMachine& seen : unknown_.machines()) {
     v1::UnknownMachine& machine = *response.add_machines();

@@ -92,8 +92,8 @@ class Boots {
   // `found`: of REFUSED the digest, of NOT_WRITTEN the reason. NotFound: it is no node's last boot,
   // or not one of an image; what becomes of a disk may be said of any boot that wrote one.
   absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);
-  // A machine that is no node, and is on for so long, tells of itself. True: it has become one, and
-  // is to boot anew. Unavailable as of Begin().
+  // A machine that is not a node, and has been on for so long, tells of itself. True: it has become
+  // one, and is to boot anew. NotFound: none is to tell of itself. Unavailable as of Begin().
   absl::StatusOr<bool> OnDiscovery(const std::string& mac, absl::string_view peer,
                                    const v1::Facts& facts, absl::Duration up_for);
 

@@ -25,7 +25,14 @@ SeenMachine& UnknownMachines::Find(absl::string_view mac, absl::string_view peer
 
 void UnknownMachines::Add(absl::string_view mac, absl::string_view peer, absl::Time now) {
   ++requests_;
-  ++Find(mac, peer, now).requests;
+  const auto found = by_mac_.find(mac);
+  const bool is_back = found != by_mac_.end() && now - found->second->last_seen > kSilence;
+  SeenMachine& machine = Find(mac, peer, now);
+  ++machine.requests;
+  if (!is_back) return;
+  machine.first_seen = now;
+  machine.facts.clear();
+  machine.told_at = absl::Time();
 }
 
 void UnknownMachines::Tell(absl::string_view mac, absl::string_view peer, std::string facts,

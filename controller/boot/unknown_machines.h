@@ -14,8 +14,8 @@ namespace muster::controller::boot {
 
 struct SeenMachine {
   std::string mac;
-  std::string peer;  // as gRPC writes it
-  absl::Time first_seen;
+  std::string peer;       // as gRPC writes it
+  absl::Time first_seen;  // since it was switched on last
   absl::Time last_seen;
   uint64_t requests = 0;
   // What it tells of itself, a serialized v1::Facts; "": nothing yet.
@@ -28,7 +28,11 @@ struct SeenMachine {
 class UnknownMachines {
  public:
   static constexpr size_t kMax = 256;
+  // A machine that asks after a longer silence than this has been switched on anew: it asks once,
+  // or again within seconds, and then tells of itself every 15 seconds.
+  static constexpr absl::Duration kSilence = absl::Seconds(20);
 
+  // It asks what to boot. What it told before it was switched on last is forgotten.
   void Add(absl::string_view mac, absl::string_view peer, absl::Time now);
   // It tells of itself. One that has been forgotten, by a restart of the controller, is added and
   // was first seen when it was switched on, `up_for` ago: their order is what names are given by.

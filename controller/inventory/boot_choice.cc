@@ -75,8 +75,8 @@ std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_js
 
 std::string CheckVariableOfNodes(absl::string_view name) {
   if (name != kBootUnknown) return "";
-  return "boot_unknown is about machines that are no nodes: it belongs into the `vars` of the "
-         "inventory";
+  return "boot_unknown applies to machines that are not nodes: write it in the inventory's own "
+         "`vars`";
 }
 
 BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {

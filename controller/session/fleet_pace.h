@@ -8,8 +8,8 @@
 namespace muster::controller {
 
 // The number of agents that two cores can admit per second when all come at once: a handshake, a
-// greeting and what the agent then reports take 5 ms of one core (docs/benchmarks.md). An agent
-// that waits longer than a handshake may take has to come again, which only adds work.
+// greeting and what the agent then reports take 5 to 7 ms of one core (docs/benchmarks.md). An
+// agent that waits longer than a handshake may take has to come again, which only adds work.
 inline constexpr int kReconnectsPerSecond = 200;
 // The number of heartbeats that the controller hears per second, at 0.15 ms of one core each
 // (docs/benchmarks.md): 15 % of it. More nodes send theirs less often.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,18 +21,21 @@
 FUZZ_TARGET(boot_request, data, size) {
   using namespace muster::controller;
   using namespace muster::controller::boot;
-  // The path, the host, the range, a line NAME=VALUE for each part of the query, and the last one
-  // for the body, too.
-  const std::vector<std::string> lines = absl::StrSplit(
-      absl::string_view(reinterpret_cast<const char*>(data), size), absl::MaxSplits('\n', 20));
+  // The path, the host, the range, a line NAME=VALUE for each part of the query; behind a line with
+  // a dot, what is posted.
+  const std::pair<absl::string_view, absl::string_view> parts_of_input = absl::StrSplit(
+      absl::string_view(reinterpret_cast<const char*>(data), size), absl::MaxSplits("\n.\n", 1));
+  const std::vector<std::string> lines =
+      absl::StrSplit(parts_of_input.first, absl::MaxSplits('\n', 20));
   HttpRequest request;
+  request.body = std::string(parts_of_input.second);
+  if (!request.body.empty()) request.method = "POST";
   request.path = lines[0];
   if (lines.size() > 1) request.headers["host"] = lines[1];
   for (size_t i = 3; i < lines.size(); ++i) {
     const std::vector<std::string> parts = absl::StrSplit(lines[i], absl::MaxSplits('=', 1));
     request.query[parts[0]] = parts.size() > 1 ? parts[1] : "";
   }
-  request.body = lines.back();
   constexpr uint64_t kSizes[] = {0, 1, 1000, UINT64_MAX};
   for (const uint64_t whole : kSizes) {
     const auto part = ReadRange(lines.size() > 2 ? lines[2] : "", whole);

@@ -26,7 +26,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.BootService/ClearBoot", Audience::kOperators, "boot clear"},
     {"/muster.v1.BootService/ListBoots", Audience::kViewers, "boot show"},
     // Addresses of machines that nobody knows.
-    {"/muster.v1.BootService/ListUnknownMachines", Audience::kOperators, "boot show"},
+    {"/muster.v1.BootService/ListUnknownMachines", Audience::kOperators, "node discover list"},
     // Only what administrators have uploaded can be chosen.
     {"/muster.v1.BootService/SetBoot", Audience::kOperators, "boot set"},
 

@@ -85,6 +85,7 @@ TEST(BootRequestTest, WhatAMachineTellsOfItself) {
 
 TEST(BootRequestTest, WhatNoMachineTells) {
   HttpRequest request = Request("/discovery", {{"mac", "0c:42:a1:00:12:3f"}});
+  request.method = "POST";
   const auto refused = [&](const std::string& body) {
     request.body = body;
     return ReadBootRequest(request).status();
@@ -94,12 +95,19 @@ TEST(BootRequestTest, WhatNoMachineTells) {
   EXPECT_THAT(refused(facts.SerializeAsString()),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("nics")));
   facts = FactsOfServer();
-  for (int i = 0; i < 5000; ++i) facts.add_gpus();
+  for (int i = 0; i < 1000; ++i) facts.add_gpus();
   EXPECT_THAT(refused(facts.SerializeAsString()),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("gpus")));
+  for (int i = 0; i < 5000; ++i) facts.add_gpus();
+  EXPECT_THAT(refused(facts.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("2048 parts")));
   EXPECT_THAT(refused("\xff\xff\xff"), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
   EXPECT_THAT(refused(std::string(kMaxBootRequestBytes + 1, '\0')),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  request.method = "GET";
+  EXPECT_THAT(refused(""),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("posted")));
+  request.method = "POST";
   request.query.clear();
   EXPECT_THAT(refused(""), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
 }

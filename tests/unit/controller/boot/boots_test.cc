@@ -147,12 +147,15 @@ TEST_F(BootsTest, AMachineThatNobodyKnowsBootsTheImageOfStrangers) {
   answer = boots_->Begin(kStranger, kPeer).value();
   EXPECT_EQ(answer.image, nullptr);
   EXPECT_THAT(answer.trouble, HasSubstr("kind disk"));
+  EXPECT_THAT(boots_->ListUnknown().trouble(), HasSubstr("kind disk"));
   const v1::Image image = Keep("finder", "a root");
   answer = boots_->Begin(kStranger, kPeer).value();
   EXPECT_EQ(answer.kind, Answer::Kind::kUnknown);
   ASSERT_NE(answer.image, nullptr);
   EXPECT_EQ(answer.image->digest(), image.digest());
   EXPECT_EQ(answer.boot_id, "");
+
+  EXPECT_EQ(boots_->ListUnknown().trouble(), "");
 
   v1::Facts facts;
   facts.mutable_machine()->set_serial("S1");
@@ -165,6 +168,12 @@ TEST_F(BootsTest, AMachineThatNobodyKnowsBootsTheImageOfStrangers) {
   EXPECT_EQ(boots_->OnDiscovery(kStranger, kPeer, facts, absl::Minutes(1)).value(), true);
   EXPECT_THAT(boots_->ListUnknown().machines(), IsEmpty());
   EXPECT_EQ(boots_->Begin(kStranger, kPeer)->kind, Answer::Kind::kDisk);
+}
+
+TEST_F(BootsTest, NobodyTellsOfItselfUnasked) {
+  EXPECT_THAT(boots_->OnDiscovery("aa:aa:aa:aa:aa:aa", kPeer, v1::Facts(), absl::ZeroDuration()),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(boots_->ListUnknown().machines(), IsEmpty());
 }
 
 TEST_F(BootsTest, StepsAreSeenOnceEachAndSurviveARestart) {

@@ -46,6 +46,20 @@ TEST(UnknownMachinesTest, WhatTheyTellIsKeptAsLongAsTheyAre) {
   EXPECT_EQ(unknown.machines().front().first_seen, kStart - absl::Minutes(19));
 }
 
+TEST(UnknownMachinesTest, OneThatIsSwitchedOnAgainIsTheLast) {
+  UnknownMachines unknown;
+  unknown.Add("a", "ipv4:10.0.0.1:1", kStart);
+  unknown.Tell("a", "ipv4:10.0.0.1:1", "of a", absl::ZeroDuration(), kStart + absl::Minutes(1));
+  unknown.Add("b", "ipv4:10.0.0.2:1", kStart + absl::Minutes(2));
+  // The loader asks twice.
+  unknown.Add("b", "ipv4:10.0.0.2:1", kStart + absl::Minutes(2) + absl::Seconds(5));
+  EXPECT_EQ(unknown.machines().front().first_seen, kStart + absl::Minutes(2));
+  unknown.Add("a", "ipv4:10.0.0.1:1", kStart + absl::Minutes(3));
+  EXPECT_EQ(unknown.machines().front().first_seen, kStart + absl::Minutes(3));
+  EXPECT_EQ(unknown.machines().front().facts, "");
+  EXPECT_EQ(unknown.machines().front().requests, 2u);
+}
+
 TEST(UnknownMachinesTest, AFloodOfAddressesTakesNoMoreRoom) {
   UnknownMachines unknown;
   for (int i = 0; i < 100'000; ++i)

@@ -103,7 +103,7 @@ TEST(InventoryErrors, OfNodes) {
       {"c1: {role: login, vars: {boot: worker@12}}", "boot must be disk, rescue, or an image"},
       {"c1: {role: login, vars: {boot: true}}", "boot must be disk, rescue, or an image"},
       {"c1: {role: login, vars: {boot_rescue_image: disk}}", "boot_rescue_image must be an image"},
-      {"c1: {role: login, vars: {boot_unknown: finder}}", "machines that are no nodes"},
+      {"c1: {role: login, vars: {boot_unknown: finder}}", "machines that are not nodes"},
       {"c1: {role: login, vars: {boot_disk: /dev/sda}}", "boot_disk must be serial:"},
       {"c1: {role: login, vars: {boot_disk: blank}}", "boot_disk must be serial:"},
       {"c1: {role: login, vars: {boot_disk: [1]}}", "boot_disk must be serial:"},
