@@ -28,9 +28,10 @@ int DiscoverCommand() {
   const std::map<std::string, std::string> words = disk::CommandLineWords(line.str());
   const auto url = words.find(kDiscoveryWord);
   if (url == words.end()) {
-    std::cerr << "muster-agent discover: this boot is not one of discovery: the kernel's command "
-                 "line has no "
-              << kDiscoveryWord << "=URL. The variable boot_unknown of the inventory orders one\n";
+    std::cerr
+        << "muster-agent discover: this machine was not booted for discovery: the kernel's command "
+           "line has no "
+        << kDiscoveryWord << "=URL. Name an image by the variable boot_unknown of the inventory\n";
     return 1;
   }
   // They live as long as the process: a probe that hangs may still use them.

@@ -109,10 +109,10 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   health->add_flag("--slurm", flags.slurm,
                    "answer Slurm's HealthCheckProgram: nothing unless a condition drains the node");
   const ImageCommands image = AddImage(app, flags);
-  CLI::App* discover = app.add_subcommand(
-      "discover",
-      "tell the controller what this machine is, which no inventory has, until it does; "
-      "muster-discovery.service runs it");
+  CLI::App* discover =
+      app.add_subcommand("discover",
+                         "report this machine to the controller until the inventory has it; "
+                         "muster-discovery.service runs it");
   const DiskCommands disk = AddDisk(app);
   CLI::App* upgrade =
       app.add_subcommand("upgrade", "exchange the agent as a plan has ordered; systemd starts it");

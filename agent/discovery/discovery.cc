@@ -1,5 +1,6 @@
 #include "agent/discovery/discovery.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,7 +19,11 @@ constexpr size_t kMaxAnswer = 4096;
 constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr absl::string_view kAdopted = "adopted";
 
-// What the controller needs to tell machines apart; it refuses more than 32 KiB.
+// The controller refuses 32 KiB.
+constexpr size_t kMostBytes = 30'000;
+
+// What the controller needs to tell machines apart. Of very many disks and ports, as of disk
+// enclosures that are reached over several paths, the first are enough.
 v1::Facts FactsOfMachine(v1::Facts facts) {
   facts.clear_unknown();
   facts.clear_mounts();
@@ -26,6 +31,13 @@ v1::Facts FactsOfMachine(v1::Facts facts) {
   facts.clear_slurm();
   facts.clear_cgroup();
   facts.clear_packages();
+  while (facts.ByteSizeLong() > kMostBytes && facts.disks_size() + facts.nics_size() > 0) {
+    if (facts.disks_size() > facts.nics_size()) {
+      facts.mutable_disks()->RemoveLast();
+    } else {
+      facts.mutable_nics()->RemoveLast();
+    }
+  }
   return facts;
 }
 
@@ -35,7 +47,6 @@ Discovery::Discovery(Means means, std::string url)
     : means_(std::move(means)), url_(std::move(url)) {}
 
 absl::StatusOr<bool> Discovery::Tell() {
-  RETURN_IF_ERROR(means_.files.Remove(means_.scratch, /*recursive=*/false));
   RETURN_IF_ERROR(
       means_.http.Fetch({.url = url_,
                          .path = means_.scratch,
@@ -47,16 +58,15 @@ absl::StatusOr<bool> Discovery::Tell() {
 }
 
 void Discovery::UntilAdopted() {
-  std::string last_trouble;
-  means_.say(
-      "this machine is in no inventory; it waits to be adopted: `muster node discover list` shows "
-      "it");
+  std::optional<std::string> last_trouble;
   for (;;) {
     const absl::StatusOr<bool> is_adopted = Tell();
     if (is_adopted.ok() && *is_adopted) return;
     const std::string trouble(is_adopted.status().message());
     if (trouble != last_trouble)
-      means_.say(trouble.empty() ? "the controller knows of this machine" : trouble);
+      means_.say(trouble.empty() ? "this machine is not in the inventory and waits to be adopted: "
+                                   "`muster node discover list` shows it"
+                                 : trouble);
     last_trouble = trouble;
     means_.clock.Sleep(kInterval);
   }

@@ -1,4 +1,4 @@
-// A machine that is no node yet tells the boot server of itself, until it has become one.
+// A machine that is not a node yet tells the boot server of itself, until it has become one.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class FactsGatherer;
 // Not thread-safe.
 class Discovery {
  public:
-  // The controller keeps what 256 machines have told last.
+  // Long enough for hundreds of machines, short enough for a person who waits for the reboot.
   static constexpr absl::Duration kInterval = absl::Seconds(15);
 
   struct Means {

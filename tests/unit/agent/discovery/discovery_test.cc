@@ -73,9 +73,9 @@ TEST_F(DiscoveryTest, AsksUntilItIsANode) {
   int asked = 0;
   server_.Handle("/discovery", [&asked](const testing::HttpRequest&) {
     ++asked;
-    if (asked < 3) return testing::HttpReply{.status = 503, .body = "the controller is stopping\n"};
-    // A shorter answer than the one before leaves nothing of that.
-    return testing::HttpReply{.body = asked < 5 ? "waiting for somebody\n" : "adopted\n"};
+    if (asked == 2 || asked == 3)
+      return testing::HttpReply{.status = 503, .body = "the controller is stopping\n"};
+    return testing::HttpReply{.body = asked < 5 ? "waiting\n" : "adopted\n"};
   });
   const absl::Time begin = clock_.Now();
   Open().UntilAdopted();
@@ -83,7 +83,36 @@ TEST_F(DiscoveryTest, AsksUntilItIsANode) {
   EXPECT_EQ(clock_.Now() - begin, 4 * Discovery::kInterval);
   // Each news once.
   EXPECT_THAT(said_, ElementsAre(HasSubstr("waits to be adopted"), HasSubstr("503"),
-                                 HasSubstr("the controller knows")));
+                                 HasSubstr("waits to be adopted")));
+}
+
+TEST_F(DiscoveryTest, OfAThousandDisksTheFirstAreTold) {
+  server_.Handle("/discovery", [](const testing::HttpRequest&) {
+    return testing::HttpReply{.body = "waiting\n"};
+  });
+  FactsGatherer many({},
+                     {{"disks",
+                       [](const ProbeContext&, v1::Facts& facts) {
+                         for (int i = 0; i < 1000; ++i) {
+                           facts.add_disks()->set_name(absl::StrCat("sd", i));
+                           facts.mutable_disks(i)->set_model("a disk of an enclosure, by one path");
+                         }
+                         return absl::OkStatus();
+                       },
+                       /*in_root=*/false}},
+                     real_clock_);
+  Discovery discovery({.http = http_,
+                       .files = files_,
+                       .clock = clock_,
+                       .facts = many,
+                       .scratch = dir_.path() + "/answer",
+                       .say = [](absl::string_view) {}},
+                      server_.Url("/discovery"));
+  ASSERT_OK(discovery.Tell());
+  EXPECT_LT(server_.requests()[0].body.size(), 32u << 10);
+  v1::Facts facts;
+  ASSERT_TRUE(facts.ParseFromString(server_.requests()[0].body));
+  EXPECT_GT(facts.disks_size(), 100);
 }
 
 TEST_F(DiscoveryTest, AServerThatDoesNotKnowOfItIsAnError) {

@@ -102,6 +102,7 @@ TEST_F(Probes, NicsWithSpeedOnlyWhereTheDriverTells) {
 TEST_F(Probes, TheMachineAsItsFirmwareDescribesIt) {
   Write("/sys/class/dmi/id/sys_vendor", "Supermicro\n");
   Write("/sys/class/dmi/id/product_name", "SYS-821GE-TNHR\n");
+  Write("/sys/class/dmi/id/product_serial", "S498811X\n");
   Write("/sys/class/dmi/id/bios_version", "2.1\n");
   Write("/sys/class/dmi/id/bios_date", "10/27/2023\n");
   Write("/sys/devices/system/cpu/cpu0/microcode/version", "0x2b000590\n");
@@ -111,6 +112,7 @@ TEST_F(Probes, TheMachineAsItsFirmwareDescribesIt) {
   EXPECT_EQ(facts_.machine().bios_version(), "2.1");
   EXPECT_EQ(facts_.machine().bios_date(), "10/27/2023");
   EXPECT_EQ(facts_.machine().microcode(), "0x2b000590");
+  EXPECT_EQ(facts_.machine().serial(), "S498811X");
 }
 
 TEST_F(Probes, AMachineThatTellsNothingIsNoError) {

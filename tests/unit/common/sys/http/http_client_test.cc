@@ -72,6 +72,18 @@ TEST_F(HttpClientTest, FetchesAFile) {
   EXPECT_FALSE(seen_.validator.empty());
 }
 
+TEST_F(HttpClientTest, SendsWhatItIsToTell) {
+  server_.Handle("/told", [](const testing::HttpRequest& request) {
+    return testing::HttpReply{.body = request.method + " " + request.body};
+  });
+  HttpDownload told = Download("/told");
+  told.body = std::string("a\0b", 3);
+  ASSERT_OK(Fetch(told));
+  EXPECT_EQ(OnDisk(), std::string("POST a\0b", 8));
+  ASSERT_OK(Fetch(Download("/told")));
+  EXPECT_EQ(OnDisk(), "GET ");
+}
+
 TEST_F(HttpClientTest, FetchesAnEmptyFileInThePlaceOfALongerOne) {
   server_.Serve("/empty", "");
   PutOnDisk("of another time");
