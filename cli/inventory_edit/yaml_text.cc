@@ -172,8 +172,14 @@ absl::Status YamlText::CopyEntry(const yaml::Entry& entry, const std::string& ke
   for (const auto& [name, value] : written) {
     const yaml::Node* old = entry.value.Find(name);
     if (old != nullptr) {
-      ASSIGN_OR_RETURN(changes[Offset(old->mark())],
-                       ListEdit(*old, value, absl::StrCat("`", name, "`")));
+      absl::StatusOr<Edit> edit = ListEdit(*old, value, name);
+      if (!edit.ok())
+        return document_.Error(
+            old->mark(), absl::StrCat("`", name, "` of ", entry.key,
+                                      " is written in a way that is not copied automatically; "
+                                      "write the entry of ",
+                                      key, " by hand"));
+      changes[Offset(old->mark())] = *std::move(edit);
     } else {
       absl::StrAppend(&added, name, ": ", value, "\n");
     }

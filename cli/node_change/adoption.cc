@@ -19,6 +19,9 @@ namespace {
 
 using Machines = std::vector<const v1::UnknownMachine*>;
 
+// ListUnknownMachinesResponse has no more.
+constexpr int kKept = 256;
+
 constexpr std::pair<absl::string_view, AdoptionOrder> kOrders[] = {
     {"power-on", AdoptionOrder::kPowerOn},
     {"mac", AdoptionOrder::kMac},
@@ -37,7 +40,7 @@ absl::StatusOr<Machines> ThoseOf(const std::vector<std::string>& macs, const Mac
                                     [&](const auto* each) { return each->mac() == mac; });
     if (found == waiting.end())
       return absl::NotFoundError(absl::StrCat(
-          "no machine waits that has the MAC address '", PlainText(written, Lines::kOne, 64),
+          "no waiting machine has the MAC address '", PlainText(written, Lines::kOne, 64),
           "'; `muster node discover list` shows those that do"));
     if (std::find(chosen.begin(), chosen.end(), *found) != chosen.end())
       return absl::InvalidArgumentError(absl::StrCat("--machines has ", mac, " twice"));
@@ -50,12 +53,12 @@ absl::Status CheckSerials(const Machines& machines) {
   for (size_t i = 0; i < machines.size(); ++i) {
     const std::string serial = SerialOf(*machines[i]);
     if (serial.empty())
-      return absl::FailedPreconditionError(
-          absl::StrCat(machines[i]->mac(),
-                       " tells no serial number; order them by power-on or mac, or by --machines"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          machines[i]->mac(),
+          " reports no serial number; order them by power-on or mac, or by --machines"));
     if (i > 0 && serial == SerialOf(*machines[i - 1]))
       return absl::FailedPreconditionError(absl::StrCat(
-          machines[i - 1]->mac(), " and ", machines[i]->mac(), " tell the same serial number, ",
+          machines[i - 1]->mac(), " and ", machines[i]->mac(), " report the same serial number, ",
           serial, "; order them by power-on or mac, or by --machines"));
   }
   return absl::OkStatus();
@@ -69,9 +72,9 @@ absl::StatusOr<AdoptionOrder> ParseAdoptionOrder(absl::string_view text) {
     if (word == text) return order;
     words.emplace_back(word);
   }
-  return absl::InvalidArgumentError(absl::StrCat("--by is power-on, mac or serial, not '",
-                                                 PlainText(text, Lines::kOne, 64), "'",
-                                                 DidYouMean(text, words)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown order '", PlainText(text, Lines::kOne, 64),
+                   "' for --by: power-on, mac or serial", DidYouMean(text, words)));
 }
 
 bool IsWaiting(const v1::UnknownMachine& machine, absl::Time now) {
@@ -81,8 +84,12 @@ bool IsWaiting(const v1::UnknownMachine& machine, absl::Time now) {
 absl::StatusOr<std::vector<Adoption>> MatchMachines(const std::vector<std::string>& names,
                                                     const v1::ListUnknownMachinesResponse& response,
                                                     AdoptionOrder order,
-                                                    const std::vector<std::string>& macs,
-                                                    absl::Time now) {
+                                                    const std::vector<std::string>& macs) {
+  if (macs.empty() && response.machines_size() >= kKept)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the controller keeps ", kKept,
+                     " machines, and there may be more; choose some of them by --machines"));
+  const absl::Time now = ToTime(response.time());
   Machines machines;
   for (const v1::UnknownMachine& machine : response.machines())
     if (IsWaiting(machine, now)) machines.push_back(&machine);

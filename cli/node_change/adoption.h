@@ -16,7 +16,7 @@ class UnknownMachine;
 
 namespace muster::cli {
 
-// By what machines are put in order, to get the names in theirs.
+// The order in which machines get the names.
 enum class AdoptionOrder { kPowerOn, kMac, kSerial };
 
 // "power-on", "mac" or "serial".
@@ -30,12 +30,12 @@ bool IsWaiting(const v1::UnknownMachine& machine, absl::Time now);
 using Adoption = std::pair<std::string, const v1::UnknownMachine*>;  // a name, its machine
 
 // Gives the names to the machines of `response` that wait, in `order`; or to those of `macs`, if
-// there are any, in that order. FailedPrecondition: there are more or fewer of them than names, one
-// has no serial number, or two have the same. InvalidArgument, NotFound: an address of `macs`.
+// there are any, in that order. FailedPrecondition: there are more or fewer of them than names, or
+// more than the controller keeps; one has no serial number, or two have the same. InvalidArgument,
+// NotFound: an address of `macs`.
 absl::StatusOr<std::vector<Adoption>> MatchMachines(const std::vector<std::string>& names,
                                                     const v1::ListUnknownMachinesResponse& response,
                                                     AdoptionOrder order,
-                                                    const std::vector<std::string>& macs,
-                                                    absl::Time now);
+                                                    const std::vector<std::string>& macs);
 
 }  // namespace muster::cli

@@ -14,7 +14,7 @@ std::string Tame(absl::string_view text);
 // On one line and cut to 1 KiB: words of nodes must neither control the terminal nor begin lines of
 // their own.
 std::string CleanLine(absl::string_view text);
-// Of empty text "-", as a table has it.
+// "-" for an empty text, as a table has it.
 std::string CleanOrDash(absl::string_view text);
 
 // Each line tamed, indented by `columns` blanks and ended by a newline.

@@ -1,5 +1,6 @@
 // muster node discover: machines that boot, tell of themselves and wait to become nodes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -46,7 +47,7 @@ absl::StatusOr<v1::ListUnknownMachinesResponse> ReadUnknown(const Connection& co
 absl::StatusOr<int> ListThem(Context& context) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::ListUnknownMachinesResponse response, ReadUnknown(*connection));
-  Show(context, response, [&] { return RenderDiscovered(response, context.clock->Now()); });
+  Show(context, response, [&] { return RenderDiscovered(response); });
   return kExitClean;
 }
 
@@ -63,6 +64,28 @@ absl::StatusOr<NodeAddition> AdditionOf(const AdoptOptions& options,
   return addition;
 }
 
+// Entries that somebody wrote before may say something else of the nodes.
+absl::Status CheckAdopted(const Connection& connection, const std::string& nodes,
+                          const std::vector<Adoption>& adoptions) {
+  BootStub stub(connection.channel());
+  v1::ListBootsRequest request;
+  request.set_nodes(nodes);
+  v1::ListBootsResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &BootStub::ListBoots, request, &response));
+  for (const auto& [name, machine] : adoptions) {
+    const auto has_it = [&, name = name, mac = machine->mac()](const v1::NodeBoot& node) {
+      return node.node() == name &&
+             std::find(node.macs().begin(), node.macs().end(), mac) != node.macs().end();
+    };
+    if (std::none_of(response.nodes().begin(), response.nodes().end(), has_it))
+      return absl::FailedPreconditionError(
+          absl::StrCat("the inventory's files had an entry of ", name,
+                       " before, which is in force now and does not have the MAC address ",
+                       machine->mac(), ": add it by `muster inventory edit`"));
+  }
+  return absl::OkStatus();
+}
+
 std::string Describe(const AdoptOptions& options, const std::string& nodes,
                      const InventoryAddition& addition) {
   return absl::StrCat(
@@ -71,7 +94,9 @@ std::string Describe(const AdoptOptions& options, const std::string& nodes,
       absl::StrJoin(addition.changes, "\n"), "\n",
       NumberSteps(
           {absl::StrCat("write ", options.site.inventory_path(), " and apply it"),
-           "within half a minute the machines reboot, into what the inventory says",
+           "within half a minute the machines reboot, into what the inventory says; apply the role "
+           "boot_server at once, or enter the addresses in your own DHCP server, and they have the "
+           "inventory's",
            absl::StrCat("then `muster node add ", nodes, "` takes them into the cluster")}));
 }
 
@@ -81,15 +106,15 @@ absl::StatusOr<int> Adopt(Context& context, const AdoptOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::ListUnknownMachinesResponse unknown, ReadUnknown(*connection));
   ASSIGN_OR_RETURN(const std::vector<Adoption> adoptions,
-                   MatchMachines(names, unknown, order, options.machines, context.clock->Now()));
+                   MatchMachines(names, unknown, order, options.machines));
   ASSIGN_OR_RETURN(NodeAddition wanted, AdditionOf(options, names, adoptions));
   ASSIGN_OR_RETURN(const InventoryAddition addition,
                    PrepareAddition(*connection, options.site.inventory_path(), std::move(wanted)));
   if (!addition.present.empty())
-    return absl::AlreadyExistsError(
-        absl::StrCat(FoldHostlist(addition.present),
-                     ": in the inventory already; give a new machine of an old node its MAC "
-                     "address by `muster inventory edit`"));
+    return absl::AlreadyExistsError(absl::StrCat(
+        FoldHostlist(addition.present),
+        ": in the inventory already: adopted before, or nodes of other machines, which "
+        "get another MAC address by `muster inventory edit`"));
   const std::string nodes = FoldHostlist(names);
   Words(context) << RenderAdoptions(adoptions) << Describe(options, nodes, addition) << std::flush;
   if (options.site.plan) return kExitClean;
@@ -99,8 +124,9 @@ absl::StatusOr<int> Adopt(Context& context, const AdoptOptions& options) {
                     "nothing was changed"));
   ASSIGN_OR_RETURN(const uint64_t revision,
                    CarryOut(*connection, options.site.inventory_path(), addition));
-  Words(context) << "inventory is at revision " << revision << "\n"
-                 << nodes << ": adopted; `muster boot show " << nodes << "` shows their boots"
+  Words(context) << "inventory is at revision " << revision << std::endl;
+  RETURN_IF_ERROR(CheckAdopted(*connection, nodes, adoptions));
+  Words(context) << nodes << ": adopted; `muster boot show " << nodes << "` shows their boots"
                  << std::endl;
   return kExitClean;
 }
@@ -112,13 +138,16 @@ void AddAdopt(CLI::App& discover, Context& context) {
   adopt->add_option("nodes", options->nodes, "Host list of the new nodes, as many as machines wait")
       ->required()
       ->type_name("HOSTLIST");
-  adopt->add_option("--by", options->by, "Order of the machines: power-on (default), mac or serial")
-      ->type_name("ORDER");
+  CLI::Option* by = adopt
+                        ->add_option("--by", options->by,
+                                     "Order of the machines: power-on (default), mac or serial")
+                        ->type_name("ORDER");
   adopt
       ->add_option("--machines", options->machines,
                    "Only these, by their MAC addresses, in this order")
       ->delimiter(',')
-      ->type_name("MAC,…");
+      ->type_name("MAC,…")
+      ->excludes(by);
   adopt
       ->add_option("--like", options->like,
                    "Node whose role, groups, rack and partitions they get (default: the nearest "
@@ -147,10 +176,11 @@ void AddNodeDiscover(CLI::App& node, Context& context) {
   CLI::App* discover = node.add_subcommand(
       "discover", "Machines that boot from the network and that the inventory does not have");
   discover->require_subcommand(1);
-  CLI::App* list = discover->add_subcommand("list", "What they are, in the order of their coming");
+  CLI::App* list = discover->add_subcommand(
+      "list", "What they are, in the order in which they were switched on");
   list->footer(
-      "At most 256, those that asked last. They tell of themselves where the inventory has\n"
-      "`boot_unknown`; nothing proves what they tell.");
+      "At most 256, those that asked last. They say what they are where the inventory has\n"
+      "`boot_unknown`; nothing proves what they say.");
   SetAction(list, context, [&context] { return ListThem(context); });
   AddAdopt(*discover, context);
 }

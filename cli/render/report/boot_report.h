@@ -8,7 +8,6 @@
 namespace muster::v1 {
 class Boot;
 class ListBootsResponse;
-class ListUnknownMachinesResponse;
 }  // namespace muster::v1
 
 namespace muster::cli {

@@ -60,23 +60,28 @@ std::string MemoryOf(const v1::Facts& facts) {
 }
 
 std::string WaitOf(const v1::UnknownMachine& machine, absl::Time now) {
-  if (!machine.has_told_at()) return "has told nothing";
+  if (!machine.has_told_at())
+    return absl::StrCat("asked ", HumanTime(ToTime(machine.last_seen()), now));
   if (IsWaiting(machine, now)) return "waits";
   return absl::StrCat("silent since ", HumanTime(ToTime(machine.told_at()), now));
 }
 
 }  // namespace
 
-std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response, absl::Time now) {
+std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response) {
+  const std::string trouble =
+      response.trouble().empty() ? "" : absl::StrCat(CleanLine(response.trouble()), "\n");
   if (response.machines().empty())
-    return "no machine that the inventory does not have has asked what to boot\n";
+    return absl::StrCat("no machine that the inventory does not have has asked what to boot\n",
+                        trouble);
+  const absl::Time now = ToTime(response.time());
   std::vector<const v1::UnknownMachine*> machines;
   for (const v1::UnknownMachine& machine : response.machines()) machines.push_back(&machine);
   std::stable_sort(machines.begin(), machines.end(), [](const auto* a, const auto* b) {
     return ToTime(a->first_seen()) < ToTime(b->first_seen());
   });
-  Table table({"MAC", "STATE", "FIRST", "ADDRESS", "MACHINE", "SERIAL", "CORES", "MEMORY", "GPUS",
-               "DISKS"});
+  Table table({"MAC", "STATE", "ON SINCE", "ADDRESS", "MACHINE", "SERIAL", "CORES", "MEMORY",
+               "GPUS", "DISKS"});
   size_t waiting = 0;
   for (const v1::UnknownMachine* machine : machines) {
     const v1::Facts& facts = machine->facts();
@@ -86,7 +91,7 @@ std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response, ab
                   MachineOf(facts), CleanOrDash(facts.machine().serial()), CoresOf(facts),
                   MemoryOf(facts), GpusOf(facts), DisksOf(facts)});
   }
-  return absl::StrCat(table.ToString(), Counted(waiting, "machine"), " to adopt\n");
+  return absl::StrCat(table.ToString(), Counted(waiting, "machine"), " to adopt\n", trouble);
 }
 
 std::string RenderAdoptions(const std::vector<Adoption>& adoptions) {

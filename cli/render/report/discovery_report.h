@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "cli/node_change/adoption.h"
 
 namespace muster::v1 {
@@ -13,8 +12,8 @@ class ListUnknownMachinesResponse;
 
 namespace muster::cli {
 
-// In the order in which they came.
-std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response, absl::Time now);
+// In the order in which they were switched on.
+std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response);
 
 // Which machine is to become which node.
 std::string RenderAdoptions(const std::vector<Adoption>& adoptions);

@@ -20,6 +20,7 @@ const absl::Time kMatchedAt = absl::FromUnixSeconds(1'900'000'000);
 class AdoptionTest : public ::testing::Test {
  protected:
   AdoptionTest() {
+    *response_.mutable_time() = ToTimestamp(kMatchedAt);
     // As the controller lists them: the newest first.
     Add("0c:00:00:00:00:02", "S1", absl::Minutes(3));
     Add("0c:00:00:00:00:01", "S3", absl::Minutes(5));
@@ -41,7 +42,7 @@ class AdoptionTest : public ::testing::Test {
   // The last digits of the addresses, in the order of the names.
   std::string Matched(AdoptionOrder order, const std::vector<std::string>& macs = {}) {
     const std::vector<std::string> names = {"c1", "c2", "c3"};
-    const auto adoptions = MatchMachines(names, response_, order, macs, kMatchedAt);
+    const auto adoptions = MatchMachines(names, response_, order, macs);
     EXPECT_OK(adoptions);
     std::string digits;
     for (size_t i = 0; i < adoptions->size(); ++i) {
@@ -64,27 +65,33 @@ TEST_F(AdoptionTest, NamesFollowTheOrderOfTheMachines) {
 }
 
 TEST_F(AdoptionTest, NobodyIsLeftOverOnEitherSide) {
-  const auto two = MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac, {}, kMatchedAt);
+  const auto two = MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac, {});
   EXPECT_THAT(two, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac,
-                            {"0c:00:00:00:00:01", "0c:00:00:00:00:02"}, kMatchedAt),
+                            {"0c:00:00:00:00:01", "0c:00:00:00:00:02"}),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_THAT(
-      MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {"0c:00:00:00:00:04"}, kMatchedAt),
-      StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {"0c:00:00:00:00:04"}),
+              StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_THAT(MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac,
-                            {"0c:00:00:00:00:01", "0c:00:00:00:00:01"}, kMatchedAt),
+                            {"0c:00:00:00:00:01", "0c:00:00:00:00:01"}),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(AdoptionTest, SerialNumbersHaveToTellMachinesApart) {
   const auto by_serial = [&] {
-    return MatchMachines({"c1", "c2", "c3"}, response_, AdoptionOrder::kSerial, {}, kMatchedAt);
+    return MatchMachines({"c1", "c2", "c3"}, response_, AdoptionOrder::kSerial, {});
   };
   response_.mutable_machines(0)->mutable_facts()->mutable_machine()->set_serial("S2");
   EXPECT_THAT(by_serial(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   response_.mutable_machines(0)->mutable_facts()->mutable_machine()->clear_serial();
   EXPECT_THAT(by_serial(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
+TEST_F(AdoptionTest, MoreThanTheControllerKeepsAreChosenByHand) {
+  while (response_.machines_size() < 256) Add("0c:00:00:00:01:00", "S", absl::Hours(1));
+  EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_OK(MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {"0c:00:00:00:00:01"}));
 }
 
 TEST(AdoptionOrderTest, Words) {

@@ -25,7 +25,9 @@ v1::UnknownMachine& AddMachine(v1::ListUnknownMachinesResponse& response, const 
 
 v1::ListUnknownMachinesResponse ThreeMachines() {
   v1::ListUnknownMachinesResponse response;
-  AddMachine(response, "aa:aa:aa:aa:aa:03", absl::Minutes(1));
+  *response.mutable_time() = ToTimestamp(kListedAt);
+  *AddMachine(response, "aa:aa:aa:aa:aa:03", absl::Minutes(1)).mutable_last_seen() =
+      ToTimestamp(kListedAt - absl::Seconds(50));
   v1::UnknownMachine& silent = AddMachine(response, "aa:aa:aa:aa:aa:02", absl::Hours(2));
   *silent.mutable_told_at() = ToTimestamp(kListedAt - absl::Hours(1));
   silent.mutable_facts()->mutable_machine()->set_product("PowerEdge");
@@ -53,8 +55,10 @@ v1::ListUnknownMachinesResponse ThreeMachines() {
 }
 
 TEST(DiscoveryReportTest, MachinesInTheOrderOfTheirComing) {
-  EXPECT_THAT(RenderDiscovered(ThreeMachines(), kListedAt), Said());
-  EXPECT_THAT(RenderDiscovered({}, kListedAt), Said());
+  EXPECT_THAT(RenderDiscovered(ThreeMachines()), Said());
+  v1::ListUnknownMachinesResponse none;
+  none.set_trouble("boot_unknown: finder: no image 'finder'");
+  EXPECT_THAT(RenderDiscovered(none), Said());
 }
 
 TEST(DiscoveryReportTest, WhoBecomesWhom) {
