@@ -70,9 +70,9 @@ class AgentSwarm {
   AgentSwarm(Options options, std::vector<Machine> machines);
   ~AgentSwarm();  // stops
 
-  // All connect at once, as far as their common machine can: at most kMostConnecting wait for their
-  // welcome.
+  // Agents that wait for their welcome at the same time: more only wait for their machine.
   static constexpr size_t kMostConnecting = 500;
+  // All connect, as fast as that allows.
   void Start();
   // Ends all streams and waits until gRPC has let go of them.
   void Stop();

@@ -51,17 +51,20 @@ stranger=52:54:00:99:00:02
 machine_mac=$stranger power_on -no-reboot
 has_told() {
   muster -o json node discover list | read_json '
-assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and m["facts"]["memory"]["total_mib"] > 1000]'
+assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and int(m["facts"]["memory"]["total_mib"]) > 1000]'
 }
 wait_for $limit "what it tells" has_told
 muster node discover list
-says_on_console "waits to be adopted" || fail "the console does not say it"
+wait_for 30 "a word on the console" says_on_console "waits to be adopted"
 show muster node discover adopt d002 --like d001 --address "$network.241" --site "$work" --yes
 expect_contains "$(cat "$work/inventory/boot.yaml")" "$stranger" "the inventory"
+apply "$site/playbooks/boot.yaml"
+expect_applied 0 "its address"
 wait_for 120 "its reboot" is_off
 power_off
 machine_mac=$stranger power_on -no-reboot
 wait_for $limit "the boot of a node" says_on_console "d002 boots from its disk"
+expect_contains "$(lab exec login1 cat /var/lib/muster-boot/leases)" "$network.241 d002" "its lease, the inventory's"
 power_off
 
 step "a root with one other byte is not booted"
