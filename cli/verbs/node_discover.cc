@@ -94,9 +94,9 @@ std::string Describe(const AdoptOptions& options, const std::string& nodes,
       absl::StrJoin(addition.changes, "\n"), "\n",
       NumberSteps(
           {absl::StrCat("write ", options.site.inventory_path(), " and apply it"),
-           "within half a minute the machines reboot, into what the inventory says; apply the role "
-           "boot_server at once, or enter the addresses in your own DHCP server, and they have the "
-           "inventory's",
+           "the machines reboot within half a minute, into what the inventory says; apply the role "
+           "boot_server before they ask for their addresses, or enter these in your own DHCP "
+           "server",
            absl::StrCat("then `muster node add ", nodes, "` takes them into the cluster")}));
 }
 

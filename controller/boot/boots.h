@@ -47,7 +47,8 @@ struct Answer {
   std::string boot_id;
   std::string what;     // "disk", "debian-worker@1a2b3c4d5e6f"
   std::string trouble;  // of kNoImage, and of kUnknown
-  // Of kImage; of kUnknown, the one by which a machine tells of itself, nullptr: none.
+  // Of kImage: what it boots. Of kUnknown: the image by which a machine tells of itself; nullptr if
+  // there is none.
   std::shared_ptr<const v1::Image> image;
   // Whether kImage is written to a disk, and which one, see BootDefault; "": as the image says.
   bool is_for_disk = false;
