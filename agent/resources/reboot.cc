@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/resources/check_values.h"
 #include "common/base/status.h"
+#include "common/base/text/disk_image.h"
 #include "common/sys/newest_kernel.h"
 #include "muster/v1/plan.pb.h"
 
@@ -23,6 +24,7 @@ constexpr char kRequired[] = "/run/reboot-required";
 constexpr char kRequiredBy[] = "/run/reboot-required.pkgs";
 constexpr char kRunningKernel[] = "/proc/sys/kernel/osrelease";
 constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
+constexpr char kKernelArguments[] = "/proc/cmdline";
 constexpr size_t kNamesShown = 5;
 
 // "6.1.0-18" for "6.1.0-18-cloud-amd64": flavours of one version are neither older nor newer.
@@ -71,10 +73,25 @@ absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
   return absl::StrCat("kernel ", newest, " is installed but ", running, " is running");
 }
 
+// Why the node is to boot another image than the one that it runs from its disk; "": it runs
+// `image`.
+absl::StatusOr<std::string> WhyImage(const std::string& image, sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const std::string arguments, files.Read(kKernelArguments));
+  const std::string runs = DiskImageOf(arguments);
+  if (runs.empty()) {
+    return absl::FailedPreconditionError(
+        "the node does not run from an image on its disk, and a reboot can give no other node "
+        "another image: have it written first (`muster boot set`)");
+  }
+  if (IsSameBuild(runs, image)) return std::string();
+  return absl::StrCat("the node runs ", runs, " from its disk, and is to run ", image);
+}
+
 // Why the step is to reboot the node, in the words of the playbook and of what was found. "": it is
 // not.
 absl::StatusOr<std::string> ReasonOf(const v1::RebootResource& spec, sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(const std::string why, WhyReboot(files));
+  ASSIGN_OR_RETURN(const std::string why,
+                   spec.image().empty() ? WhyReboot(files) : WhyImage(spec.image(), files));
   if (why.empty() && spec.when() != v1::REBOOT_WHEN_ALWAYS) return std::string();
   if (spec.reason().empty()) return why.empty() ? "the playbook asks for it" : why;
   return why.empty() ? spec.reason() : absl::StrCat(spec.reason(), ": ", why);
@@ -150,6 +167,7 @@ class LastReboot final : public Resource {
 absl::StatusOr<std::unique_ptr<Resource>> MakeReboot(const v1::Step& step, ResourceContext& context,
                                                      bool want_diff) {
   RETURN_IF_ERROR(CheckOneLine("reason", step.reboot().reason()));
+  RETURN_IF_ERROR(CheckOneLine("image", step.reboot().image()));
   return std::make_unique<Reboot>(step.reboot(), context);
 }
 
@@ -157,6 +175,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakePendingReboot(const v1::Step& step
                                                             ResourceContext& context,
                                                             bool want_diff) {
   RETURN_IF_ERROR(CheckOneLine("reason", step.pending_reboot().reason()));
+  RETURN_IF_ERROR(CheckOneLine("image", step.pending_reboot().image()));
   return std::make_unique<PendingReboot>(step.pending_reboot(), context);
 }
 

@@ -8,6 +8,7 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
+#include "common/value/image_manifest.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::controller::playbook {
@@ -47,6 +48,33 @@ std::vector<std::string> KeysOf(const std::map<std::string, T, std::less<>>& map
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
+}
+
+// A build that is the same for all nodes of a rollout, and in each plan of it.
+absl::Status CheckBuildName(const std::string& image) {
+  ASSIGN_OR_RETURN(const ImageReference reference, ParseImageReference(image));
+  if (!reference.digest.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("image '", image,
+                   "' has no digest, so that nodes of one run could get two "
+                   "builds: write ",
+                   image, "@DIGEST, as `muster image list` shows it"));
+}
+
+// What else is done in the plan would stay in the root that the node leaves.
+absl::Status CheckImageStep(const v1::Plan& plan) {
+  const v1::Step* image = nullptr;
+  const v1::Step* other = nullptr;
+  for (const v1::RolePlan& role : plan.roles()) {
+    for (const v1::Step& step : role.steps()) {
+      if (!step.skip_reason().empty()) continue;
+      (step.reboot().image().empty() || image != nullptr ? other : image) = &step;
+    }
+  }
+  if (image == nullptr || other == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      image->source(), ": a reboot into an image needs a play of its own: '", other->step_id(),
+      "' (", other->source(), ") is in the same play and would stay in the root that is left"));
 }
 
 }  // namespace
@@ -112,6 +140,7 @@ absl::Status PlanBuilder::Finish() {
       role.mutable_needs()->Assign(needs.begin(), needs.end());
     }
   }
+  Add(CheckImageStep(*out_->plan));
   return errors_.ToStatus();
 }
 
@@ -342,6 +371,9 @@ absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const
     if (size > kMaxInput)
       return task.document.Error(
           task.node, absl::StrCat("a 'stdin' of ", size, " bytes: at most ", kMaxInput));
+  } else if (step->has_reboot() && !step->reboot().image().empty()) {
+    if (const absl::Status named = CheckBuildName(step->reboot().image()); !named.ok())
+      return task.document.Error(task.node, named.message());
   } else if (step->has_files_in()) {
     for (v1::FileSetEntry& file : *step->mutable_files_in()->mutable_files()) {
       RETURN_IF_ERROR(PlaceOwnContent(sensitive, task, &file));

@@ -128,6 +128,8 @@ std::string CheckUnit(const Given& given) {
 }
 
 std::string CheckReboot(const Given& given) {
+  if (given.Has("image") && given.Has("when"))
+    return "has 'image' and 'when': with an image the node reboots if it runs another one";
   if (!given.in_handler() && given.Text("when") == "always") {
     return "would reboot the node at every apply: move it to a handler and notify that, or set "
            "when: required";
@@ -439,7 +441,8 @@ const std::vector<ResourceType>& ResourceTypes() {
        {{"when", Type::kWord, "when"},
         {"reason", Type::kText, "reason"},
         {"timeout", Type::kDuration, "timeout"},
-        {"with_running_jobs", Type::kBool, "with_running_jobs"}},
+        {"with_running_jobs", Type::kBool, "with_running_jobs"},
+        {"image", Type::kText, "image"}},
        CheckReboot},
       {"container_image",
        {{"runtime", Type::kWord, "runtime", true},

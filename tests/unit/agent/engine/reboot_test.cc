@@ -247,6 +247,31 @@ TEST_F(RebootRunTest, ANodeThatComesBackWithLessHasFailed) {
   EXPECT_EQ(node_.state().count("/after"), 0u);
 }
 
+// Another root has neither the drivers nor the mounts that later plays make.
+TEST_F(RebootRunTest, AnotherImageNeedNotHaveWhatTheNodeHadBefore) {
+  look_ = [] { return FactsWith({"GPU-1"}, {{"/home", "nfs4"}}); };
+  v1::Step image = Reboot("image/reboot");
+  image.mutable_reboot()->set_image("worker@1a2b3c4d");
+  const v1::Plan plan = MakePlan(1, {Role("image", {image})});
+  Start();
+  RunUntilDown(plan);
+  look_ = [] { return v1::Facts(); };
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+}
+
+TEST_F(RebootRunTest, AnImageThatDidNotComeUpHasFailed) {
+  v1::Step image = Reboot("image/reboot");
+  image.mutable_reboot()->set_image("worker@1a2b3c4d");
+  Start();
+  RunUntilDown(MakePlan(1, {Role("image", {image})}));
+  boot_id_ = "boot-2";
+  Start();
+  EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(node_.reboots, 1) << "the next one would not end differently";
+  EXPECT_THAT(Results("r-1/0")["image/reboot"].message(), Said());
+}
+
 TEST_F(RebootRunTest, WhatIsMountedLateIsWaitedFor) {
   look_ = [] { return FactsWith({}, {{"/home", "nfs4"}}); };
   Start();

@@ -64,6 +64,25 @@ TEST_F(RebootTest, AlwaysNeedsNoReasonAndStaysSo) {
   EXPECT_FALSE(Make("reboot {}")->AlwaysChanges());
 }
 
+TEST_F(RebootTest, AnImageAsksForItWhereAnotherRunsFromTheDisk) {
+  const std::string wanted = "reboot { image: 'worker@1a2b3c4d' reason: 'another image' }";
+  node_.files.AddFile("/proc/cmdline", "quiet muster.image=worker@1a2b3c4d5e6f muster.slot=a\n");
+  // Whatever else asks for a reboot.
+  node_.files.AddFile("/run/reboot-required", "");
+  ExpectInSync(wanted);
+  node_.files.AddFile("/proc/cmdline", "quiet muster.image=worker@998877665544 muster.slot=a\n");
+  EXPECT_THAT(Make(wanted)->Check().value(),
+              ElementsAre(Change{"reboot", "",
+                                 "another image: the node runs worker@998877665544 from its disk, "
+                                 "and is to run worker@1a2b3c4d"}));
+}
+
+TEST_F(RebootTest, ANodeThatDoesNotRunFromAnImageOnItsDiskGetsNone) {
+  node_.files.AddFile("/proc/cmdline", "boot=muster muster.image=worker@1a2b3c4d5e6f\n");
+  EXPECT_THAT(Make("reboot { image: 'worker@1a2b3c4d' }")->Check().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
 // Why such a step says that the node has to reboot; it never finds anything to change.
 std::string Pending(Resource& resource) {
   EXPECT_THAT(resource.Check().value(), IsEmpty());

@@ -154,6 +154,9 @@ const BadInput kBadInputs[] = {
      "would reboot the node at every apply: move it to a handler"},
     {"RebootAtAnUnknownTime", kTasks, "- {name: a, reboot: {when: allways}}", "main.yaml:1:28",
      "'when' must be one of required, always, not 'allways'"},
+    {"RebootIntoAnImageAtATime", kTasks,
+     "- {name: a, reboot: {when: required, image: worker@1a2b3c4d}}", "main.yaml:1:13",
+     "has 'image' and 'when'"},
     {"PinsWithAnUnknownKey", kTasks,
      "- {name: a, package_repository: {name: a, uris: u, suites: s,\n"
      "   pins: [{priority: 5}, {priorty: 6}]}}",

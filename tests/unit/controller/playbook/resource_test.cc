@@ -136,6 +136,8 @@ const ResourceRow kResourceRows[] = {
      "reboot: {when: required, reason: new kernel, timeout: 20m, with_running_jobs: true}",
      "reboot { when: REBOOT_WHEN_REQUIRED reason: 'new kernel' timeout { seconds: 1200 } "
      "with_running_jobs: true }"},
+    {"RebootIntoAnImage", "reboot: {image: worker@1a2b3c4d, timeout: 1h}",
+     "reboot { image: 'worker@1a2b3c4d' timeout { seconds: 3600 } }"},
     {"Group", "group: {name: staff, gid: 900, system: true, state: present}",
      "group { name: 'staff' gid: 900 system: true state: PRESENCE_PRESENT }"},
     {"Command",

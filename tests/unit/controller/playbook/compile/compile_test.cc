@@ -522,6 +522,26 @@ TEST_F(CompileTest, CommandLineVariablesMayNotHideMustersNames) {
   EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+TEST_F(CompileTest, ARebootIntoAnImageNamesItsBuild) {
+  SetTasks("- name: a\n  reboot: {image: \"{{ wanted }}\"}\n");
+  options.extra_vars["wanted"] = "worker@1a2b3c4d";
+  EXPECT_EQ(Compile().roles(0).steps(0).reboot().image(), "worker@1a2b3c4d");
+  options.extra_vars["wanted"] = "worker";
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  options.extra_vars["wanted"] = "../worker@1a2b3c4d";
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+TEST_F(CompileTest, ARebootIntoAnImageIsAloneInItsPlay) {
+  const std::string image = "- name: image\n  reboot: {image: worker@1a2b3c4d}\n";
+  SetTasks(image + "- name: later\n  package: {name: vim}\n");
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  SetTasks(image + "- name: later\n  when: false\n  package: {name: vim}\n");
+  EXPECT_EQ(Compile().roles(0).steps(0).reboot().image(), "worker@1a2b3c4d");
+  SetTasks(image + "- name: later\n  reboot: {image: worker@1a2b3c4d}\n");
+  EXPECT_THAT(CompileError(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("later")));
+}
+
 TEST_F(CompileTest, SelectsNodesOfThePlayUnderTheLimit) {
   SetTasks("- {name: a, package: {name: x}}\n");
   site["playbooks/site.yaml"] =
