@@ -400,6 +400,24 @@ absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node
   return absl::OkStatus();
 }
 
+absl::Status Boots::OrderForDisk(const std::string& node, const std::string& image,
+                                 const Actor& actor) {
+  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
+  const Node* const known = inventory == nullptr ? nullptr : inventory->FindNode(node);
+  if (known == nullptr)
+    return absl::NotFoundError(absl::StrCat("node ", node, " is not in the inventory any more"));
+  const std::optional<BootChoice> choice = ParseBootChoice(image);
+  if (!choice.has_value() || choice->kind != BootChoice::Kind::kImage)
+    return absl::InvalidArgumentError(absl::StrCat("'", image, "' names no image"));
+  ASSIGN_OR_RETURN(const auto found, FindBootable(means_.images, image));
+  if (!IsForDisk(*found)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(BuildName(*found), " is an image of the kind ", found->manifest().kind(),
+                     ", not disk: a node that boots it leaves its disk, and its identity with it"));
+  }
+  return Set(*inventory, {known}, *choice, /*once=*/true, actor);
+}
+
 absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const Node*>& nodes,
                                                       const Actor& actor) {
   absl::MutexLock ordering(&ordering_);

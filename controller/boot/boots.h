@@ -101,6 +101,9 @@ class Boots {
   // See BootService. `nodes` are of `inventory`.
   absl::Status Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
                    const BootChoice& choice, bool once, const Actor& actor);
+  // Has the build written to the disk of the node at its next boot. NotFound, InvalidArgument,
+  // FailedPrecondition: it cannot be, with the reason.
+  absl::Status OrderForDisk(const std::string& node, const std::string& image, const Actor& actor);
   // The nodes that had an order.
   absl::StatusOr<std::vector<std::string>> Clear(const std::vector<const Node*>& nodes,
                                                  const Actor& actor);

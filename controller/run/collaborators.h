@@ -21,6 +21,7 @@ namespace muster::controller {
 
 class BundleApprovals;
 class NodeClaims;
+struct Actor;
 struct RunMandate;
 namespace validation {
 class RebootDrains;
@@ -104,6 +105,11 @@ struct RunCollaborators {
   BundleApprovals* approvals = nullptr;
   // Drains workers before they reboot. nullptr: nobody does, as Muster drains no nodes here.
   validation::RebootDrains* drains = nullptr;
+  // Has the boot server write this build of an image to the node's disk at its next boot.
+  // InvalidArgument, NotFound, FailedPrecondition: it cannot, with the reason. Empty: there is no
+  // boot server.
+  std::function<absl::Status(const std::string& node, const std::string& image, const Actor& actor)>
+      order_image = nullptr;
 };
 
 }  // namespace muster::controller

@@ -242,8 +242,25 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
       return;
     }
   }
+  if (!is_repeated && !reboot.image().empty()) {
+    const absl::Status ordered =
+        OrderImage(node->name, reboot.image(), {.name = run->record.created_by, .peer = ""});
+    if (absl::IsInvalidArgument(ordered) || absl::IsNotFound(ordered) ||
+        absl::IsFailedPrecondition(ordered))
+      return refuse(std::string(ordered.message()));
+    if (!ordered.ok()) return;  // the store does not answer: the agent asks again
+  }
   Grant(*run, *node, request,
         reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience);
+}
+
+absl::Status RebootPermits::OrderImage(const std::string& node, const std::string& image,
+                                       const Actor& actor) const {
+  if (with_.order_image) return with_.order_image(node, image, actor);
+  return absl::FailedPreconditionError(
+      absl::StrCat(image,
+                   " comes from the boot server, which is off: set boot_listen in "
+                   "/etc/muster/controller.yaml and restart musterd"));
 }
 
 bool RebootPermits::IsDrained(ActiveRun& run, const RunNode& node,

@@ -71,6 +71,8 @@ class RebootPermits {
   void NoteBegin(const std::string& node, absl::Time begun);
   void ShowWait(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
                 const std::string& why);
+  absl::Status OrderImage(const std::string& node, const std::string& image,
+                          const Actor& actor) const;
   void Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
              absl::Duration patience);
   void Refuse(ActiveRun* run, const std::string& uuid, const std::string& node,

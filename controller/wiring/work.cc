@@ -62,6 +62,7 @@ Work::Work(const Config& config, Core& core)
           }),
       approvals(*core.resources.store, core.clock, BundleLoader(*core.resources.blobs),
                 config.operator_bundles == "approved"),
+      boots(ForBoots()),
       runs(ForRuns(config)),
       rollouts(ForRollouts(config)),
       policies(ForRollouts(config), rollouts),
@@ -72,7 +73,6 @@ Work::Work(const Config& config, Core& core)
       readings(core.registry, core.clock),
       power(ForPower()),
       rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
-      boots(ForBoots()),
       timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
                   core.clock) {
@@ -89,6 +89,7 @@ Work::Work(const Config& config, Core& core)
 absl::Status Work::Start() {
   RETURN_IF_ERROR(AdoptEarlierRuns(*core_.resources.store, approvals));
   RETURN_IF_ERROR(core_.facts.RefuseBadFacts());
+  RETURN_IF_ERROR(boots.Start());
   RETURN_IF_ERROR(runs.Start());
   RETURN_IF_ERROR(validations.Start());
   RETURN_IF_ERROR(follow_ups.Resume());
@@ -100,7 +101,6 @@ absl::Status Work::Start() {
   commands.Start();
   power.Start();
   rescue.Start();
-  RETURN_IF_ERROR(boots.Start());
   timelines.Start();
   RETURN_IF_ERROR(health.Resume());
   health.Start();
@@ -123,7 +123,6 @@ void Work::EndStreams() {
 
 void Work::Stop() {
   housekeeper.Stop();
-  boots.Stop();
   rescue.Stop();
   power.Stop();
   health.Stop();
@@ -135,6 +134,7 @@ void Work::Stop() {
   follow_ups.Stop();
   validations.Stop();
   runs.Stop();
+  boots.Stop();
   notifications.Stop();
 }
 
@@ -269,6 +269,14 @@ absl::StatusOr<std::string> Work::StartReboot(const std::string& node, const std
   return rollout.rollout_id();
 }
 
+std::function<absl::Status(const std::string&, const std::string&, const Actor&)>
+Work::OrdersOfImages(const Config& config) {
+  if (config.boot_listen == "off") return nullptr;
+  return [this](const std::string& node, const std::string& image, const Actor& actor) {
+    return boots.OrderForDisk(node, image, actor);
+  };
+}
+
 RunCollaborators Work::ForRuns(const Config& config) {
   return {
       .store = *core_.resources.store,
@@ -301,6 +309,7 @@ RunCollaborators Work::ForRuns(const Config& config) {
       .offer = [this, config] { return OfferOf(config, *core_.resources.snapshots); },
       .approvals = &approvals,
       .drains = drains.get(),
+      .order_image = OrdersOfImages(config),
   };
 }
 

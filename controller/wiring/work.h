@@ -1,6 +1,7 @@
 // The parts of the controller that carry something out: runs, validations, the gate to Slurm.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -31,6 +32,7 @@
 
 namespace muster::controller {
 
+struct Actor;
 struct Config;
 struct Core;
 
@@ -58,6 +60,9 @@ struct Work {
   // The rollout that reboots the node once, when it has no job; its id.
   absl::StatusOr<std::string> StartReboot(const std::string& node, const std::string& reason);
   RunCollaborators ForRuns(const Config& config);
+  // See RunCollaborators::order_image.
+  std::function<absl::Status(const std::string&, const std::string&, const Actor&)> OrdersOfImages(
+      const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
   power::PowerCollaborators ForPower();
@@ -79,6 +84,7 @@ struct Work {
   validation::ValidationManager validations;
   validation::FollowUps follow_ups;
   BundleApprovals approvals;
+  boot::Boots boots;
   PlaybookCompiler compiler;
   RunManager runs;
   rollout::RolloutManager rollouts;
@@ -90,7 +96,6 @@ struct Work {
   WatchedNodes readings;
   power::PowerControl power;
   power::RebootRescue rescue;
-  boot::Boots boots;
   timeline::TimelineWatches timelines;
   Housekeeper housekeeper;
 };

@@ -154,6 +154,14 @@ absl::Status HeldPlan::Hold(uint32_t play, const std::string& node, const std::s
         // "perhaps".
         const bool may_reboot = step.has_reboot() && changes_packages_.count(node) > 0;
         const bool is_planned = act != planned.would_act.end() && act->second.count(node) > 0;
+        if (is_planned && !step.reboot().image().empty()) {
+          return absl::FailedPreconditionError(
+              absl::StrCat("the plan moves the node to image ", step.reboot().image(),
+                           ", and what later plays find in another root cannot be planned; "
+                           "nothing was changed here: ",
+                           of_rollout_ ? "`muster update PLAYBOOK`" : "`muster apply PLAYBOOK`",
+                           " without a plan file does it"));
+        }
         step.set_expect_unchanged(!may_reboot && !is_planned);
       }
     }

@@ -374,6 +374,37 @@ TEST_F(BootsTest, AnOrderForAnImageForDisksIsUsedUpWhenTheDiskHoldsIt) {
   EXPECT_EQ(Shown().next(), "stateful");
 }
 
+TEST_F(BootsTest, ARunOrdersABuildForADiskAlone) {
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  Keep("worker", "another root");
+  const auto order = [&](const std::string& node, const std::string& name) {
+    return boots_->OrderForDisk(node, name, {.name = "admin:alice"});
+  };
+  EXPECT_THAT(order("c009", "stateful"), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(order("c002", "stateful"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("MAC")));
+  EXPECT_THAT(order("c001", "worker"), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                HasSubstr("of the kind ram, not disk")));
+  EXPECT_THAT(order("c001", "disk"), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  EXPECT_THAT(order("c001", "other"), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_EQ(Shown().next(), "disk");
+  // An image that has not come up is written again, although the disk holds it.
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful}})");
+  const Answer first = BootImage();
+  EXPECT_OK(boots_->OnReport(first.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_OK(boots_->OnReport(first.boot_id, v1::BOOT_PHASE_FALLEN_BACK, ""));
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  ASSERT_OK(order("c001", absl::StrCat("stateful@", image.digest().substr(0, 12))));
+  EXPECT_EQ(Shown().ordered_by(), "admin:alice");
+  clock_.Advance(absl::Minutes(1));
+  const Answer second = BootImage();
+  EXPECT_TRUE(second.is_for_disk);
+  EXPECT_OK(boots_->OnReport(second.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(Shown().ordered_by(), "");
+}
+
 TEST_F(BootsTest, ABootInMemorySaysNothingOfDisks) {
   Keep("worker", "the root");
   ASSERT_OK(Order("worker", false));

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "common/value/folded_value.h"
+#include "controller/audit/audit.h"
 #include "controller/inventory/inventory.h"
 #include "controller/run/run_records.h"
 #include "controller/store/soci/store.h"
@@ -166,7 +167,12 @@ RunCollaborators RunFixture::Collaborators() {
       },
       /*offer=*/nullptr,
       approvals_.get(),
-      drains_};
+      drains_,
+      [this](const std::string& node, const std::string& image, const Actor& actor) {
+        if (image_refusal_.ok())
+          ordered_.push_back(absl::StrCat(node, " ", image, " ", actor.name));
+        return image_refusal_;
+      }};
 }
 
 void RunFixture::Restart() {

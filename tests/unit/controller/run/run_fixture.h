@@ -110,8 +110,10 @@ class RunFixture : public ::testing::Test, public InventorySource {
   std::unique_ptr<Store> store_;
   std::shared_ptr<const Inventory> inventory_;  // in force
   std::unique_ptr<NodeClaims> claims_;
-  std::unique_ptr<BundleApprovals> approvals_;          // nullptr: everybody runs everything
-  validation::RebootDrains* drains_ = nullptr;          // nullptr: Muster drains no nodes
+  std::unique_ptr<BundleApprovals> approvals_;  // nullptr: everybody runs everything
+  validation::RebootDrains* drains_ = nullptr;  // nullptr: Muster drains no nodes
+  std::vector<std::string> ordered_;            // of the boot server: "node image actor"
+  absl::Status image_refusal_;
   std::map<std::string, absl::Status> suite_errors_;    // by suite
   std::map<std::string, absl::Status> mandate_errors_;  // by actor
   std::vector<std::string> ended_;  // runs with suites at their end, as passed to on_ended()

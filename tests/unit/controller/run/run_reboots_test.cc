@@ -12,6 +12,7 @@ namespace {
 using ::muster::testing::FailingStore;
 using ::muster::testing::Said;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -43,6 +44,27 @@ TEST_F(RunRebootsTest, APermitNamesTheNodeTheBootAndItsTime) {
   EXPECT_EQ(events[0].subject, "a");
   EXPECT_EQ(events[0].detail, absl::StrCat("run ", run_id_, ", step role/reboot, boot boot-1: ",
                                            "kernel 2 is installed but 1 is running"));
+}
+
+TEST_F(RunRebootsTest, AnImageIsOrderedBeforeThePermit) {
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  StartRun();
+  image_refusal_ = absl::FailedPreconditionError("worker has no root.squashfs");
+  EXPECT_EQ(Ask(Question("q1")).refusal(), "worker has no root.squashfs");
+  EXPECT_THAT(EventsOf("reboot.permit"), IsEmpty());
+  // The agent asks again.
+  image_refusal_ = absl::UnavailableError("the disk is full");
+  EXPECT_THAT(AskAll(Question("q2")), IsEmpty());
+  image_refusal_ = absl::OkStatus();
+  MustPermit(Question("q2"));
+  MustPermit(Question("q2"));
+  EXPECT_THAT(ordered_, ElementsAre("a worker@1a2b3c4d admin:alice"));
+}
+
+TEST_F(RunRebootsTest, OnlyAnImageIsOrdered) {
+  StartRun();
+  MustPermit(Question());
+  EXPECT_THAT(ordered_, IsEmpty());
 }
 
 TEST_F(RunRebootsTest, APermitEndsWithThePatienceOfItsRun) {

@@ -88,6 +88,29 @@ TEST(HeldPlan, ARebootThatPackagesMayAskForIsWithinThePlan) {
   }
 }
 
+// What the node has in another root is known when it is there.
+TEST(HeldPlan, AMoveToAnotherImageIsNotHeld) {
+  v1::Plan plan;
+  v1::Step& move = *plan.add_roles()->add_steps();
+  move.set_step_id("disk_image/move");
+  move.mutable_reboot()->set_image("worker@1a2b3c4d");
+  v1::PlanFile file;
+  v1::PlannedPlay& play = *file.add_plays();
+  play.add_nodes()->set_nodes("a,b");
+  play.mutable_nodes(0)->set_steps_digest(StepsDigest(plan));
+  v1::PlannedStep& step = *play.add_steps();
+  step.set_step_id("disk_image/move");
+  v1::PlannedOutcome& outcome = *step.add_outcomes();
+  outcome.set_nodes("a");
+  outcome.set_status(v1::STEP_STATUS_CHANGED);
+  const auto held = HeldPlan::Create(file).value();
+  EXPECT_THAT(held->Hold(0, "a", StepsDigest(plan), plan),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  // It runs the image already, and is held to that.
+  ASSERT_OK(held->Hold(0, "b", StepsDigest(plan), plan));
+  EXPECT_TRUE(plan.roles(0).steps(0).expect_unchanged());
+}
+
 class CheckHoldsTest : public ::testing::Test {
  protected:
   CheckHoldsTest() {
