@@ -14,6 +14,7 @@
 #include "controller/inventory/inventory.h"
 #include "controller/rollout/applications.h"
 #include "controller/rollout/collaborators.h"
+#include "controller/rollout/rollout_image.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/rollout/rollout_stack.h"
 #include "controller/run/run_engine.h"
@@ -32,27 +33,30 @@ ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name
   return {node->rack, rack == nullptr ? "" : rack->switch_name};
 }
 
-// The bundle that was applied whole last with the same playbook, other than the request's: by a
-// rollout or by a run over everything. "": there is none.
+// The bundle that was applied whole last with the same playbook, by a rollout or by a run over
+// everything: other than the request's, unless `or_the_same`. "": there is none.
 std::string PreviousBundle(const std::vector<Application>& applications,
-                           const v1::CreateRolloutRequest& request) {
+                           const v1::CreateRolloutRequest& request, bool or_the_same) {
   for (const Application& each : applications) {
-    if (each.bundle != request.bundle_sha256() && (each.is_rollout || each.limit.empty()))
+    if ((or_the_same || each.bundle != request.bundle_sha256()) &&
+        (each.is_rollout || each.limit.empty()))
       return each.bundle;
   }
   return "";
 }
 
-// To what the rollout would go back: to another bundle, or with a stack to what the nodes had
-// before they were given it.
-absl::Status FindWayBack(const RolloutCollaborators& with, const std::vector<std::string>& workers,
-                         ActiveRollout& rollout) {
+// To what the rollout would go back: to another bundle, or with another image or a stack to what
+// the nodes had before they were given it.
+absl::Status FindWayBack(const RolloutCollaborators& with, const Inventory& inventory,
+                         const std::vector<std::string>& workers, ActiveRollout& rollout) {
   std::vector<Application> applications;
   RETURN_IF_ERROR(with.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(applications, ReadApplications(txn, rollout.request.playbook()));
     return absl::OkStatus();
   }));
-  rollout.record.previous_bundle = PreviousBundle(applications, rollout.request);
+  const bool moves_image = rollout.request.rolls_back_id().empty() &&
+                           !NodesToOtherImages(inventory, rollout.request).empty();
+  rollout.record.previous_bundle = PreviousBundle(applications, rollout.request, moves_image);
   if (rollout.request.stack().empty()) return absl::OkStatus();
   const Application* before = BeforeStack(with, applications, rollout.request.stack(), workers);
   if (before == nullptr) return absl::OkStatus();
@@ -141,6 +145,7 @@ absl::StatusOr<v1::CreateRolloutRequest> Complete(const RolloutCollaborators& wi
   full.clear_rolls_back_id();
   full.clear_revision_before();
   full.clear_node_stacks();
+  full.clear_node_images();
   // What its nodes were checked with.
   full.set_bundle_sha256(file.bundle_sha256());
   full.set_playbook(file.playbook());
@@ -168,6 +173,9 @@ v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::s
     run.set_reboots(request.reboots());
     if (const auto stack = request.node_stacks().find(limit); stack != request.node_stacks().end())
       (*run.mutable_extra_vars())["stack"] = nlohmann::json(stack->second).dump();
+    const auto image = request.node_images().find(limit);
+    if (!request.rolls_back_id().empty() && image != request.node_images().end())
+      (*run.mutable_extra_vars())[kDiskImageVariable] = nlohmann::json(image->second).dump();
   } else {
     run.set_plan_sha256(request.plan_sha256());
   }
@@ -206,7 +214,8 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
   // With the variable it is as if the inventory said so: for previews, see Create().
   if (!asked.stack().empty() && asked.extra_vars().count("stack") == 0)
     RETURN_IF_ERROR(CheckStackInForce(*inventory.inventory, asked.stack(), workers));
-  RETURN_IF_ERROR(FindWayBack(with, workers, rollout));
+  if (asked.rolls_back_id().empty()) RETURN_IF_ERROR(NoteImages(with.store, rollout));
+  RETURN_IF_ERROR(FindWayBack(with, *inventory.inventory, workers, rollout));
   ASSIGN_OR_RETURN(std::string suite, with.suite_for(asked, workers, actor));
   rollout.request.set_suite(std::move(suite));
   record.request = rollout.request.SerializeAsString();

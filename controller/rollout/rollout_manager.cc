@@ -17,6 +17,7 @@
 #include "controller/rollout/preparation.h"
 #include "controller/rollout/requeue.h"
 #include "controller/rollout/rollout_changes.h"
+#include "controller/rollout/rollout_image.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/rollout/rollout_stack.h"
 #include "controller/run/run_engine.h"
@@ -180,6 +181,7 @@ absl::StatusOr<v1::Rollout> RolloutManager::Create(const v1::CreateRolloutReques
   asked.clear_rolls_back_id();
   asked.clear_revision_before();
   asked.clear_node_stacks();
+  asked.clear_node_images();
   if (!asked.stack().empty() && asked.extra_vars().count("stack") > 0) {
     return absl::InvalidArgumentError(
         "stack: the inventory chooses the stack of a rollout, not a variable (-e stack) as well");
@@ -398,6 +400,7 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
   }
   if (move.event == RolloutEvent::kSettled && rollout.state() == v1::ROLLOUT_STATE_ROLLING_BACK) {
     const absl::StatusOr<std::string> back = CreateWayBack(rollout);
+    const absl::StatusOr<InventoryVersion> current = with_.inventory.Latest();
     if (absl::IsUnavailable(back.status()) || absl::IsResourceExhausted(back.status()))
       return back.status();
     move.message = absl::StrCat(
@@ -405,7 +408,8 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
         !back.ok()      ? absl::StrCat("it could not be taken back: ", back.status().message())
         : back->empty() ? "no node had been updated"
                         : absl::StrCat(*back, " takes it back"),
-        StillChosen(with_, rollout.request, rollout.record.inventory_revision, NodesOf(rollout)));
+        StillChosen(with_, rollout.request, rollout.record.inventory_revision, NodesOf(rollout)),
+        current.ok() ? StillNamed(*current->inventory, rollout.request) : "");
     if (back.ok()) {
       move.rolled_back_by = *back;
     } else {

@@ -123,7 +123,10 @@ std::string DescribeWayBack(const v1::Rollout& rollout) {
   return absl::StrCat("to bundle ", ShortDigest(rollout.previous_bundle_sha256()),
                       revision == 0 ? ""
                                     : absl::StrCat(", and each node to the stack that revision ",
-                                                   revision, " of the inventory gave it"));
+                                                   revision, " of the inventory gave it"),
+                      rollout.request().node_images().empty()
+                          ? ""
+                          : ", and each node that runs from its disk to the image that it ran");
 }
 
 std::string NodesIn(const v1::Rollout& rollout, bool (*is_wanted)(v1::RolloutStep)) {
