@@ -1,8 +1,8 @@
 #!/bin/bash
 # A machine with an empty disk is only switched on: it boots an image for disks from the network, writes it to the
-# disk and boots from there, also when its power fails in the middle of that. It joins and stays the same node. An
-# update whose kernel panics is left for the image before it, by itself. `./dev nightly boot` runs it: without
-# hardware support a boot takes a minute or two.
+# disk and boots from there, also when its power fails in the middle of that. It joins and stays the same node. A
+# rollout moves it to another image; one whose kernel panics is left for the image before it, by itself, and the
+# rollout stops. `./dev nightly boot` runs it: without hardware support a boot takes a minute or two.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -82,7 +82,40 @@ on_node systemctl reboot </dev/null || true
 wait_for $limit "the agent after the reboot" is_connected "$before"
 expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
 
-step "an update that panics"
+# The first of the images that the node is to run, by a playbook of its own.
+cat >"$site/playbooks/image.yaml" <<'YAML'
+- play: images on disks
+  hosts: d001
+  roles:
+    - {role: disk_image, when: disk_image != ""}
+YAML
+move_to() {  # BUILD: by the inventory and a rollout, whose id is in rollout afterwards
+  sed -i "s/^  boot: .*/  boot: $1/" "$work/inventory/boot.yaml"
+  muster inventory apply "$work/inventory" >/dev/null
+  show muster update "$site/playbooks/image.yaml" --yes --detach
+  rollout=$(muster -o json rollout list | read_json 'print(value["rollouts"][0]["rollout_id"])')
+}
+of_rollout() { muster -o json rollout show "$rollout" | read_json 'print(value.get(sys.argv[1], ""))' "$1"; }  # FIELD
+is_rollout() { [[ $(of_rollout state) == "$1" ]]; }  # STATE
+
+step "a rollout moves it to another image"
+mkdir -p "$image/second/etc"
+touch "$image/second/etc/second"
+sed -i 's/^  - stateful\/files$/&\n  - stateful\/second/' "$image/image.yaml"
+chown -R "$user:" "$work/site"
+build stateful
+expect_equal 0 "$RC" "exit code"
+second=$(build_name stateful)
+move_to "$second"
+wait_for $((2 * limit)) "the rollout" is_rollout completed
+expect_equal "$second" "$(on_disk)" "what the disk holds"
+expect_equal b "$(slot)" "the root"
+expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
+on_node test -e /etc/second </dev/null
+show muster update "$site/playbooks/image.yaml" --yes
+expect_equal b "$(slot)" "the root after an update without another image"
+
+step "an image that panics"
 mkdir -p "$image/broken/etc/systemd/system/multi-user.target.wants"
 cat >"$image/broken/etc/systemd/system/broken.service" <<'UNIT'
 [Unit]
@@ -98,18 +131,27 @@ sed -i 's/^  - stateful\/files$/&\n  - stateful\/broken/' "$image/image.yaml"
 chown -R "$user:" "$work/site"
 build stateful
 expect_equal 0 "$RC" "exit code"
-second=$(build_name stateful)
+third=$(build_name stateful)
 before=$(boot_id)
-on_node systemctl reboot </dev/null || true
-wait_for $limit "the update on the disk" has_step written
-expect_equal "$second" "$(on_disk)" "what the disk holds"
-wait_for $limit "a try of it" says_on_console "muster: root b is as its digest says"
+: >"$work/console"
+move_to "$third"
+wait_for $((2 * limit)) "the update on the disk" has_step written
+expect_equal "$third" "$(on_disk)" "what the disk holds"
+wait_for $limit "a try of it" says_on_console "muster: root a is as its digest says"
 
-step "it falls back by itself"
+step "it falls back by itself, and the rollout stops at its canary"
 wait_for $((3 * limit)) "the image before it" is_connected "$before"
-expect_equal a "$(slot)" "the root"
+expect_equal b "$(slot)" "the root"
 expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
 wait_for 60 "the fallback to be told" has_event boot.fallen_back
 expect_equal disk "$(muster -o json boot show d001 | read_json 'print(value["nodes"][0]["last"]["what"])')" \
   "what it boots, the failed one not being written again"
 muster boot show d001
+wait_for 120 "the rollout to stop" is_rollout paused
+expect_contains "$(muster rollout show "$rollout")" "the node runs $second from its disk, and is to run $third" "why"
+
+step "taken back"
+show muster rollout rollback "$rollout" --yes
+wait_for 120 "the way back" is_rollout rolled_back
+expect_contains "$(of_rollout message)" "names another image for d001" "what is left to do"
+expect_equal b "$(slot)" "the root that it keeps"

@@ -41,7 +41,7 @@ using testing::StatusIs;
 
 // The package cache comes first: the others may have no other way to packages. Then storage
 // servers: the others mount what they serve. Then GPU drivers, which slurm.conf depends on.
-constexpr size_t kLoginPlay = 3;
+constexpr size_t kLoginPlay = 4;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
