@@ -162,6 +162,14 @@ bool MayBeTemporary(const absl::Status& status) {
          absl::IsResourceExhausted(status) || absl::IsCancelled(status);
 }
 
+std::set<std::string> VariablesOfWayBack(const v1::CreateRolloutRequest& request) {
+  std::set<std::string> own;
+  if (!request.node_stacks().empty()) own.insert("stack");
+  if (!request.rolls_back_id().empty() && !request.node_images().empty())
+    own.insert(kDiskImageVariable);
+  return own;
+}
+
 v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::string& limit) {
   v1::CreateRunRequest run;
   run.set_limit(limit);

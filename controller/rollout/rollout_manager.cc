@@ -469,6 +469,7 @@ void RolloutManager::Begin(const Opening& opening) {
   absl::StatusOr<std::string> id;
   if (is_run) {
     actor.rollout_id = opening.rollout_id;
+    actor.own_variables = VariablesOfWayBack(request);
     id = with_.start_run(RunOf(request, node.node), actor);
   } else {
     v1::CreateValidationRequest validation;

@@ -157,10 +157,11 @@ absl::Status RunEngine::MayRun(const v1::CreateRunRequest& request, const RunAct
     }
     return absl::OkStatus();
   }));
-  return with_.approvals->MayRun(creator,
-                                 {request.bundle_sha256(),
-                                  request.playbook(),
-                                  {request.extra_vars().begin(), request.extra_vars().end()}});
+  BundleUse use = {request.bundle_sha256(),
+                   request.playbook(),
+                   {request.extra_vars().begin(), request.extra_vars().end()}};
+  for (const std::string& name : actor.own_variables) use.variables.erase(name);
+  return with_.approvals->MayRun(creator, use);
 }
 
 std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,

@@ -47,6 +47,8 @@ std::vector<v1::BusyNodes> BusyNodesOf(const absl::Status& refused);
 struct RunActor : Actor {
   RunMandate mandate = {};
   std::string rollout_id = "";  // the rollout that the run is a part of; "": none
+  // Variables that the controller gives, not the caller: no approval has to name them.
+  std::set<std::string> own_variables = {};
 };
 
 // Every transition is stored before it is acted on; transitions that the store could not save are

@@ -60,6 +60,18 @@ TEST_F(RunApprovalsTest, AnOperatorRunsWhatAnAdministratorHasApplied) {
   EXPECT_THAT(Create("operator:eve", varied), Denied("--vars keys"));
 }
 
+TEST_F(RunApprovalsTest, WhatTheControllerGivesNeedsNoApproval) {
+  EXPECT_OK(Create("admin:alice", Site()));
+  v1::CreateRunRequest back = Site();
+  (*back.mutable_extra_vars())["stack"] = "\"debian12\"";
+  EXPECT_THAT(Create("operator:eve", back), Denied("--vars stack"));
+  RunActor eve = {{"operator:eve", ""}};
+  eve.own_variables = {"stack"};
+  EXPECT_OK(engine_->Create(back, eve).status());
+  (*back.mutable_extra_vars())["keys"] = "\"eve\"";
+  EXPECT_THAT(engine_->Create(back, eve).status(), Denied("--vars keys"));
+}
+
 TEST_F(RunApprovalsTest, AnOperatorChecksNothingElseEither) {
   v1::CreateRunRequest check = Site();
   check.set_check_only(true);  // `unless:` and `validate:` run on nodes in a check, too
