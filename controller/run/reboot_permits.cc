@@ -242,16 +242,7 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
       return;
     }
   }
-  if (!is_repeated && !reboot.image().empty()) {
-    const absl::Status ordered =
-        OrderImage(node->name, reboot.image(), {.name = run->record.created_by, .peer = ""});
-    if (absl::IsInvalidArgument(ordered) || absl::IsNotFound(ordered) ||
-        absl::IsFailedPrecondition(ordered))
-      return refuse(std::string(ordered.message()));
-    if (!ordered.ok()) return;  // the store does not answer: the agent asks again
-  }
-  Grant(*run, *node, request,
-        reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience);
+  Grant(*run, *node, request, reboot);
 }
 
 absl::Status RebootPermits::OrderImage(const std::string& node, const std::string& image,
@@ -293,7 +284,7 @@ bool RebootPermits::IsDrained(ActiveRun& run, const RunNode& node,
 }
 
 void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
-                          absl::Duration patience) {
+                          const v1::RebootResource& reboot) {
   const absl::Time now = with_.clock.Now();
   const auto given = run.reboots.find(node.name);
   if (given != run.reboots.end() && given->second.request_id == request.request_id() &&
@@ -306,6 +297,17 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
                   absl::StrCat(node.name, " asked ", kMaxQuestions,
                                " times in this run whether it may reboot; check its agent"));
   }
+  if (!reboot.image().empty()) {
+    const absl::Status ordered =
+        OrderImage(node.name, reboot.image(), {.name = run.record.created_by, .peer = ""});
+    if (absl::IsInvalidArgument(ordered) || absl::IsNotFound(ordered) ||
+        absl::IsFailedPrecondition(ordered)) {
+      return Refuse(&run, node.uuid, node.name, request, std::string(ordered.message()));
+    }
+    if (!ordered.ok()) return;  // the store does not answer: the agent asks again
+  }
+  const absl::Duration patience =
+      reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience;
   RebootRecord record;
   record.permit_id = NewUuid();
   record.run_id = run.record.run_id;

@@ -16,7 +16,8 @@
 
 namespace muster::v1 {
 class RebootRequest;
-}
+class RebootResource;
+}  // namespace muster::v1
 
 namespace muster::controller {
 
@@ -74,7 +75,7 @@ class RebootPermits {
   absl::Status OrderImage(const std::string& node, const std::string& image,
                           const Actor& actor) const;
   void Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
-             absl::Duration patience);
+             const v1::RebootResource& reboot);
   void Refuse(ActiveRun* run, const std::string& uuid, const std::string& node,
               const v1::RebootRequest& request, const std::string& why);
 
