@@ -26,7 +26,7 @@ is_connected() {  # BOOT THAT IT IS NOT
     [[ -n $boot && $boot != "$1" ]]
 }
 boot_id() { on_node cat /proc/sys/kernel/random/boot_id </dev/null; }
-slot() { on_node sed 's/.*muster.slot=\(.\).*/\1/' /proc/cmdline </dev/null; }
+slot() { on_node cat /proc/cmdline </dev/null | sed 's/.*muster.slot=\(.\).*/\1/'; }
 on_disk() { muster -o json boot show d001 | read_json 'print(value["nodes"][0].get("disk", ""))'; }
 build_name() {  # IMAGE: as messages name its newest build
   muster -o json image show "$1" | read_json 'print(value["manifest"]["name"] + "@" + value["digest"][:12])'
