@@ -7,9 +7,10 @@
 
 #include "agent/commands.h"
 #include "agent/discovery/discovery.h"
-#include "agent/disk/boot_entries.h"
+
 #include "agent/facts/gather.h"
 #include "common/base/clock.h"
+#include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
@@ -25,7 +26,7 @@ constexpr char kDiscoveryWord[] = "muster.discovery";
 int DiscoverCommand() {
   std::ostringstream line;
   line << std::ifstream("/proc/cmdline").rdbuf();
-  const std::map<std::string, std::string> words = disk::CommandLineWords(line.str());
+  const std::map<std::string, std::string> words = ParseKernelArguments(line.str());
   const auto url = words.find(kDiscoveryWord);
   if (url == words.end()) {
     std::cerr

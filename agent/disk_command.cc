@@ -19,6 +19,7 @@
 #include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
@@ -40,7 +41,7 @@ void Say(absl::string_view line) { std::cout << "muster: " << line << std::endl;
 std::map<std::string, std::string> BootWords() {
   std::ostringstream line;
   line << std::ifstream("/proc/cmdline").rdbuf();
-  return disk::CommandLineWords(line.str());
+  return ParseKernelArguments(line.str());
 }
 
 absl::StatusOr<disk::InstallOrder> OrderOfBoot(const std::map<std::string, std::string>& words) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/text/kernel_arguments.h"
 
 namespace muster::agent::disk {
 namespace {
@@ -30,16 +31,6 @@ bool IsGood(const BootEntry* entry) { return entry != nullptr && !entry->tries_l
 }  // namespace
 
 char OtherSlot(char slot) { return slot == 'a' ? 'b' : 'a'; }
-
-std::map<std::string, std::string> CommandLineWords(absl::string_view command_line) {
-  std::map<std::string, std::string> words;
-  for (const absl::string_view word :
-       absl::StrSplit(command_line, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
-    words[parts.first] = parts.second;
-  }
-  return words;
-}
 
 std::optional<BootEntry> ReadBootEntry(absl::string_view file_name, absl::string_view text) {
   // A FAT file system may give back other cases.
@@ -66,7 +57,7 @@ std::optional<BootEntry> ReadBootEntry(absl::string_view file_name, absl::string
     line = absl::StripAsciiWhitespace(line);
     if (absl::ConsumePrefix(&line, "version "))
       (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(line), &entry.generation);
-    if (absl::ConsumePrefix(&line, "options ")) entry.words = CommandLineWords(line);
+    if (absl::ConsumePrefix(&line, "options ")) entry.words = ParseKernelArguments(line);
   }
   const auto image = entry.words.find("muster.image");
   if (image != entry.words.end()) entry.image = image->second;

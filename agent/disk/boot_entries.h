@@ -46,9 +46,6 @@ std::string FailedEntryName(char slot);
 // The text of an entry; `options` are the words of the command line.
 std::string RenderBootEntry(const BootEntry& entry, const std::vector<std::string>& options);
 
-// The words NAME=VALUE of a command line; a later one wins.
-std::map<std::string, std::string> CommandLineWords(absl::string_view command_line);
-
 // Which root a new image is written into while neither of them runs: never the only one that has
 // come up, and of two such the older one.
 char SlotToWrite(const std::vector<BootEntry>& entries);

@@ -1,21 +1,17 @@
 #include "common/base/text/disk_image.h"
 
+#include <map>
+
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "common/base/text/kernel_arguments.h"
 
 namespace muster {
 
 std::string DiskImageOf(absl::string_view kernel_arguments) {
-  bool from_disk = false;
-  absl::string_view image;
-  for (absl::string_view word :
-       absl::StrSplit(kernel_arguments, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
-    // An image that boots in memory has no slot.
-    from_disk |= absl::StartsWith(word, "muster.slot=");
-    if (absl::ConsumePrefix(&word, "muster.image=")) image = word;
-  }
-  return from_disk ? std::string(image) : "";
+  const std::map<std::string, std::string> arguments = ParseKernelArguments(kernel_arguments);
+  const auto image = arguments.find("muster.image");
+  // An image that boots in memory has no slot.
+  return image == arguments.end() || arguments.count("muster.slot") == 0 ? "" : image->second;
 }
 
 bool IsSameBuild(absl::string_view a, absl::string_view b) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/disk/esp.h"
 #include "common/base/clock.h"
+#include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/value/disk_layout.h"
 #include "tests/fakes/fake_clock.h"
@@ -85,7 +86,7 @@ class Node {
                            told.push_back(absl::StrCat(entry.image, " ", phase));
                            return report_fails;
                          }});
-    return settler.Settle(CommandLineWords(words));
+    return settler.Settle(ParseKernelArguments(words));
   }
 
   Acts acts;
