@@ -68,7 +68,11 @@ absl::Status CheckImageStep(const v1::Plan& plan) {
   for (const v1::RolePlan& role : plan.roles()) {
     for (const v1::Step& step : role.steps()) {
       if (!step.skip_reason().empty()) continue;
-      (step.reboot().image().empty() || image != nullptr ? other : image) = &step;
+      if (image == nullptr && !step.reboot().image().empty()) {
+        image = &step;
+      } else {
+        other = &step;
+      }
     }
   }
   if (image == nullptr || other == nullptr) return absl::OkStatus();
