@@ -39,6 +39,12 @@ struct ActiveRollout {
   uint32_t worker_count() const {
     return WorkerCount(request, static_cast<uint32_t>(nodes.size()));
   }
+  // Of the nodes, by position.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const RolloutNodeRecord& node : nodes) names.push_back(node.node);
+    return names;
+  }
   v1::RolloutState state() const { return static_cast<v1::RolloutState>(record.state); }
   v1::RolloutStep step(size_t node) const { return static_cast<v1::RolloutStep>(nodes[node].step); }
 };

@@ -4,19 +4,16 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/gate/job_gate.h"
 #include "controller/inventory/inventory.h"
-#include "controller/rollout/applications.h"
 #include "controller/rollout/collaborators.h"
-#include "controller/rollout/rollout_image.h"
 #include "controller/rollout/rollout_records.h"
-#include "controller/rollout/rollout_stack.h"
+#include "controller/rollout/way_back/rollout_stack.h"
+#include "controller/rollout/way_back/way_back.h"
 #include "controller/run/run_engine.h"
 #include "controller/slurm/slurmctld_node.h"
 #include "controller/store/store.h"
@@ -31,38 +28,6 @@ ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name
   if (node == nullptr) return {};
   const Rack* rack = inventory.FindRack(node->rack);
   return {node->rack, rack == nullptr ? "" : rack->switch_name};
-}
-
-// The bundle that was applied whole last with the same playbook, by a rollout or by a run over
-// everything: other than the request's, unless `or_the_same`. "": there is none.
-std::string PreviousBundle(const std::vector<Application>& applications,
-                           const v1::CreateRolloutRequest& request, bool or_the_same) {
-  for (const Application& each : applications) {
-    if ((or_the_same || each.bundle != request.bundle_sha256()) &&
-        (each.is_rollout || each.limit.empty()))
-      return each.bundle;
-  }
-  return "";
-}
-
-// To what the rollout would go back: to another bundle, or with another image or a stack to what
-// the nodes had before they were given it.
-absl::Status FindWayBack(const RolloutCollaborators& with, const Inventory& inventory,
-                         const std::vector<std::string>& workers, ActiveRollout& rollout) {
-  std::vector<Application> applications;
-  RETURN_IF_ERROR(with.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(applications, ReadApplications(txn, rollout.request.playbook()));
-    return absl::OkStatus();
-  }));
-  const bool moves_image = rollout.request.rolls_back_id().empty() &&
-                           !NodesToOtherImages(inventory, rollout.request).empty();
-  rollout.record.previous_bundle = PreviousBundle(applications, rollout.request, moves_image);
-  if (rollout.request.stack().empty()) return absl::OkStatus();
-  const Application* before = BeforeStack(with, applications, rollout.request.stack(), workers);
-  if (before == nullptr) return absl::OkStatus();
-  rollout.record.previous_bundle = before->bundle;
-  rollout.request.set_revision_before(before->inventory_revision);
-  return absl::OkStatus();
 }
 
 // Storage before login, since login nodes mount it, and last what jobs are started by: the nodes of
@@ -162,14 +127,6 @@ bool MayBeTemporary(const absl::Status& status) {
          absl::IsResourceExhausted(status) || absl::IsCancelled(status);
 }
 
-std::set<std::string> VariablesOfWayBack(const v1::CreateRolloutRequest& request) {
-  std::set<std::string> own;
-  if (!request.node_stacks().empty()) own.insert("stack");
-  if (!request.rolls_back_id().empty() && !request.node_images().empty())
-    own.insert(kDiskImageVariable);
-  return own;
-}
-
 v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::string& limit) {
   v1::CreateRunRequest run;
   run.set_limit(limit);
@@ -179,11 +136,8 @@ v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::s
     *run.mutable_tags() = request.tags();
     *run.mutable_extra_vars() = request.extra_vars();
     run.set_reboots(request.reboots());
-    if (const auto stack = request.node_stacks().find(limit); stack != request.node_stacks().end())
-      (*run.mutable_extra_vars())["stack"] = nlohmann::json(stack->second).dump();
-    const auto image = request.node_images().find(limit);
-    if (!request.rolls_back_id().empty() && image != request.node_images().end())
-      (*run.mutable_extra_vars())[kDiskImageVariable] = nlohmann::json(image->second).dump();
+    for (auto& [name, value] : GivenBack(request, limit))
+      (*run.mutable_extra_vars())[name] = std::move(value);
   } else {
     run.set_plan_sha256(request.plan_sha256());
   }
@@ -222,7 +176,6 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
   // With the variable it is as if the inventory said so: for previews, see Create().
   if (!asked.stack().empty() && asked.extra_vars().count("stack") == 0)
     RETURN_IF_ERROR(CheckStackInForce(*inventory.inventory, asked.stack(), workers));
-  if (asked.rolls_back_id().empty()) RETURN_IF_ERROR(NoteImages(with.store, rollout));
   RETURN_IF_ERROR(FindWayBack(with, *inventory.inventory, workers, rollout));
   ASSIGN_OR_RETURN(std::string suite, with.suite_for(asked, workers, actor));
   rollout.request.set_suite(std::move(suite));

@@ -1,7 +1,6 @@
 // From a request to a rollout that could start.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,9 +26,6 @@ absl::StatusOr<ActiveRollout> PrepareRollout(const RolloutCollaborators& with,
 
 // The run that updates these nodes.
 v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::string& limit);
-
-// The variables among its runs' that take nodes back, which nobody has asked for by name.
-std::set<std::string> VariablesOfWayBack(const v1::CreateRolloutRequest& request);
 
 // Whether trying again may help: other work ends, the store or Slurm answers again.
 bool MayBeTemporary(const absl::Status& status);

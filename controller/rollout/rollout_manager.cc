@@ -17,9 +17,9 @@
 #include "controller/rollout/preparation.h"
 #include "controller/rollout/requeue.h"
 #include "controller/rollout/rollout_changes.h"
-#include "controller/rollout/rollout_image.h"
 #include "controller/rollout/rollout_records.h"
-#include "controller/rollout/rollout_stack.h"
+#include "controller/rollout/way_back/rollout_stack.h"
+#include "controller/rollout/way_back/way_back.h"
 #include "controller/run/run_engine.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
@@ -57,12 +57,6 @@ std::string NothingToRollBackTo(const RolloutRecord& record) {
       "there is no bundle to roll back to: nothing else was applied whole with this "
       "playbook before rollout ",
       record.rollout_id);
-}
-
-std::vector<std::string> NodesOf(const ActiveRollout& rollout) {
-  std::vector<std::string> names;
-  for (const RolloutNodeRecord& node : rollout.nodes) names.push_back(node.node);
-  return names;
 }
 
 RunActor CreatorOf(const RolloutRecord& record) {
@@ -198,7 +192,7 @@ absl::StatusOr<v1::Rollout> RolloutManager::Create(const v1::CreateRolloutReques
 absl::StatusOr<v1::PreviewRolloutResponse> RolloutManager::Preview(
     const v1::CreateRolloutRequest& request, const RunActor& actor) {
   ASSIGN_OR_RETURN(const ActiveRollout rollout, PrepareRollout(with_, request, actor));
-  const Observation seen = Observe(with_, NodesOf(rollout));
+  const Observation seen = Observe(with_, rollout.names());
   Absences absences;
   {
     absl::MutexLock lock(&mutex_);
@@ -400,7 +394,6 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
   }
   if (move.event == RolloutEvent::kSettled && rollout.state() == v1::ROLLOUT_STATE_ROLLING_BACK) {
     const absl::StatusOr<std::string> back = CreateWayBack(rollout);
-    const absl::StatusOr<InventoryVersion> current = with_.inventory.Latest();
     if (absl::IsUnavailable(back.status()) || absl::IsResourceExhausted(back.status()))
       return back.status();
     move.message = absl::StrCat(
@@ -408,8 +401,7 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
         !back.ok()      ? absl::StrCat("it could not be taken back: ", back.status().message())
         : back->empty() ? "no node had been updated"
                         : absl::StrCat(*back, " takes it back"),
-        StillChosen(with_, rollout.request, rollout.record.inventory_revision, NodesOf(rollout)),
-        current.ok() ? StillNamed(*current->inventory, rollout.request) : "");
+        LeftToUndo(with_, rollout));
     if (back.ok()) {
       move.rolled_back_by = *back;
     } else {
@@ -469,7 +461,8 @@ void RolloutManager::Begin(const Opening& opening) {
   absl::StatusOr<std::string> id;
   if (is_run) {
     actor.rollout_id = opening.rollout_id;
-    actor.own_variables = VariablesOfWayBack(request);
+    for (const auto& [name, value] : GivenBack(request, node.node))
+      actor.own_variables.insert(name);
     id = with_.start_run(RunOf(request, node.node), actor);
   } else {
     v1::CreateValidationRequest validation;

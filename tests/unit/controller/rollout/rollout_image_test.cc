@@ -1,5 +1,5 @@
 // Rollouts over nodes that run from images on their disks.
-#include "controller/rollout/rollout_image.h"
+#include "controller/rollout/way_back/rollout_image.h"
 
 #include <map>
 #include <string>
@@ -24,6 +24,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
+constexpr char kVariable[] = "disk_image";
 constexpr char kOld[] = "worker@111111111111";
 constexpr char kMove[] = "groups: {new: {nodes: 'c[001-003]', vars: {boot: worker@22222222}}}\n";
 
@@ -47,7 +48,7 @@ void GiveImages(Cluster& cluster) {
 std::map<std::string, std::string> GivenImages(const Cluster& cluster) {
   std::map<std::string, std::string> given;  // by node
   for (const auto& [run, actor] : cluster.asked_runs_) {
-    const auto image = run.extra_vars().find(kDiskImageVariable);
+    const auto image = run.extra_vars().find(kVariable);
     if (image != run.extra_vars().end()) given[run.limit()] = image->second;
   }
   return given;
@@ -85,8 +86,7 @@ TEST(RolloutImage, ARollbackGivesEachNodeTheImageThatItRan) {
   EXPECT_THAT(GivenImages(cluster), ElementsAre(Pair("c001", absl::StrCat("\"", kOld, "\""))));
   // Nobody has asked for the variable, so that nobody has to approve it.
   for (const auto& [run, actor] : cluster.asked_runs_) {
-    EXPECT_EQ(actor.own_variables.count(kDiskImageVariable),
-              run.extra_vars().count(kDiskImageVariable));
+    EXPECT_EQ(actor.own_variables.count(kVariable), run.extra_vars().count(kVariable));
   }
   // It stopped at the canary, so that the others had nothing to take back.
   EXPECT_EQ(
@@ -107,6 +107,24 @@ TEST(RolloutImage, TheSameImageIsNoWayBackToTheSameBundle) {
     ASSERT_OK(
         cluster.manager_->Change(id, RolloutEvent::kAborted, "enough", cluster.Ann()).status());
     cluster.Await(id);
+  }
+}
+
+// A variable is a template where a role reads it.
+TEST(RolloutImage, ANodeThatNamesNoBuildIsNotTakenAtItsWord) {
+  Cluster cluster;
+  GiveImages(cluster);
+  for (const char* told : {"{{secret('munge_key')}}@11111111", "worker@{{1}}", "worker",
+                           "../w@11111111", "worker@1111", "@11111111"}) {
+    v1::Facts facts;
+    facts.mutable_os()->set_kernel_arguments(absl::StrCat("muster.slot=a muster.image=", told));
+    ASSERT_OK(cluster.store_.below().Update([&](Transaction& txn) -> absl::Status {
+      return txn.nodes().PutFacts(Cluster::Uuid(1), facts.SerializeAsString());
+    }));
+    const auto preview = cluster.manager_->Preview(cluster.Request(), cluster.Ann());
+    ASSERT_OK(preview.status());
+    EXPECT_THAT(preview->rollout().request().node_images(), ElementsAre(Pair("c002", kOld)))
+        << told;
   }
 }
 

@@ -1,5 +1,5 @@
 // Rollouts that move nodes to a stack: CreateRolloutRequest.stack.
-#include "controller/rollout/rollout_stack.h"
+#include "controller/rollout/way_back/rollout_stack.h"
 
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-#include "controller/rollout/rollout_image.h"
+#include "controller/rollout/way_back/rollout_image.h"
 
 #include <set>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/text/disk_image.h"
 #include "common/base/text/hostlist.h"
+#include "common/value/image_manifest.h"
 #include "controller/inventory/boot_choice.h"
 #include "controller/inventory/inventory.h"
 #include "controller/rollout/active_rollout.h"
@@ -31,7 +32,8 @@ absl::Status NoteImages(Store& store, ActiveRollout& rollout) {
       v1::Facts facts;
       if (!facts.ParseFromString(told)) continue;
       std::string image = DiskImageOf(facts.os().kernel_arguments());
-      if (!image.empty()) images[node.node] = std::move(image);
+      const absl::StatusOr<ImageReference> reference = ParseImageReference(image);
+      if (reference.ok() && !reference->digest.empty()) images[node.node] = std::move(image);
     }
     return absl::OkStatus();
   });

@@ -1,4 +1,4 @@
-#include "controller/rollout/rollout_stack.h"
+#include "controller/rollout/way_back/rollout_stack.h"
 
 #include <algorithm>
 #include <cstdint>

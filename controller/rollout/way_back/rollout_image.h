@@ -18,10 +18,8 @@ namespace muster::controller::rollout {
 
 struct ActiveRollout;
 
-// The variable by which a run gives a node its image, see the role disk_image.
-inline constexpr char kDiskImageVariable[] = "disk_image";
-
 // Notes in the rollout's request which builds its nodes run from their disks, as they told last.
+// What names no build is left out: variables are templates, and nodes do not write those.
 absl::Status NoteImages(Store& store, ActiveRollout& rollout);
 
 // The nodes to which the inventory gives another build than the noted one.
