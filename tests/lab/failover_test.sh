@@ -77,6 +77,8 @@ use_inventory <<'YAML'
       slurm_backup_controllers: [login2]
       slurm_state_directory: /state/slurmctld
 YAML
+# As in the moments in which slurmctld replaces it, and before it has saved the first job.
+lab exec login1 rm -f /var/lib/slurm/slurmctld/job_state
 apply playbooks/site.yaml --limit login1
 expect_applied 3 "a state that would be forgotten"
 expect_contains "$APPLY_OUTPUT" "the state of slurmctld is in /var/lib/slurm/slurmctld, and /state/slurmctld is empty" "the refusal"
