@@ -21,6 +21,7 @@ const std::vector<Probe>& AllProbes() {
       {"ssh_host_keys", ProbeSshHostKeys, /*in_root=*/false},
       {"machine", ProbeMachine, /*in_root=*/false},
       {"packages", ProbePackages, /*in_root=*/true},
+      {"neighbors", ProbeNeighbors, /*in_root=*/false},
   };
   return kProbes;
 }

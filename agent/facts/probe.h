@@ -60,5 +60,6 @@ absl::Status ProbeCgroup(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeSshHostKeys(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbeMachine(const ProbeContext& context, v1::Facts& facts);
 absl::Status ProbePackages(const ProbeContext& context, v1::Facts& facts);
+absl::Status ProbeNeighbors(const ProbeContext& context, v1::Facts& facts);
 
 }  // namespace muster::agent

@@ -29,6 +29,7 @@ constexpr FieldRule kFactsRules[] = {
     List(8, Any("Facts.ssh_host_keys")),
     Any("Facts.machine"),
     Any("Facts.packages"),
+    List(256, Any("Facts.neighbors")),
 
     Text("UnknownFact.probe", Letters::kName, 64),
     Text("UnknownFact.reason", Letters::kLine, 1024),
@@ -126,6 +127,10 @@ constexpr FieldRule kFactsRules[] = {
 
     Number("PackageFacts.count", 0, kMost32),
     Text("PackageFacts.digest", Letters::kId, 64),
+
+    Required(Text("NeighborFacts.interface", Letters::kName, 64)),
+    Text("NeighborFacts.system", Letters::kLine, kFactLineBytes),
+    Text("NeighborFacts.port", Letters::kLine, kFactLineBytes),
 };
 
 }  // namespace

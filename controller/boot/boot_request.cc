@@ -116,6 +116,7 @@ v1::Facts FactsOfMachine(v1::Facts& told) {
   facts.mutable_nics()->Swap(told.mutable_nics());
   facts.mutable_pci_devices()->Swap(told.mutable_pci_devices());
   facts.mutable_gpus()->Swap(told.mutable_gpus());
+  facts.mutable_neighbors()->Swap(told.mutable_neighbors());
   return facts;
 }
 
@@ -132,7 +133,7 @@ absl::StatusOr<BootRequest> ReadDiscovery(const HttpRequest& request) {
   read.facts = FactsOfMachine(told);
   // Before thousands of empty ones are cleaned.
   if (read.facts.disks_size() + read.facts.nics_size() + read.facts.pci_devices_size() +
-          read.facts.gpus_size() >
+          read.facts.gpus_size() + read.facts.neighbors_size() >
       kMaxParts)
     return absl::InvalidArgumentError(absl::StrCat("a machine of more than ", kMaxParts, " parts"));
   wire::Clean(read.facts);

@@ -66,7 +66,12 @@ expect_applied 0 "rollout"
 for node in c001 c002 c003 c004; do lab link "$node" rate=400mbit; done
 # A switch would keep these frames and answer; a bridge that passes them on lets nodes see each other.
 ip -n "muster-$LAB_TEST_NAME" link set br0 type bridge group_fwd_mask 0x4000
-wait_for 60 "a neighbour of c001" lab exec c001 sh -c 'lldpcli show neighbors | grep -q SysName'
+has_neighbor() {  # NODE: as its facts say
+  muster -o json node facts "$1" --refresh | read_json '
+[host0] = value["neighbors"]
+assert host0["interface"] == host0["port"] == "host0" and host0["system"] in ("c002", "c003", "c004"), host0'
+}
+wait_for 60 "a neighbour of c001" has_neighbor c001
 
 step "the suite passes on all nodes, which come into service"
 drained=$(lab exec login1 sinfo -h -N -t drain -o %N | sort -u | xargs)

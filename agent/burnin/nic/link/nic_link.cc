@@ -1,6 +1,5 @@
 // nic-link: each link is as it should be, and stays so while it is watched.
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,31 +9,19 @@
 #include "agent/burnin/nic/link/link_identity.h"
 #include "agent/burnin/nic/link/link_rules.h"
 #include "agent/burnin/nic/link/link_state.h"
-#include "agent/burnin/nic/link/lldp.h"
 #include "agent/burnin/nic/nic_checks.h"
 #include "agent/burnin/nic/transport/socket.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
-#include "common/sys/process/process.h"
+#include "common/sys/lldp_neighbors.h"
 
 namespace muster::burnin {
 namespace {
 
 constexpr absl::Duration kLinkLook = absl::Milliseconds(200);
-constexpr absl::Duration kLldpTime = absl::Seconds(10);
-
-// Empty if lldpd is not running.
-std::map<std::string, LldpNeighbor> Neighbors(CheckContext& context) {
-  const absl::StatusOr<sys::ProcessResult> done =
-      context.processes.Run({.argv = {"lldpcli", "-f", "json0", "show", "neighbors"},
-                             .timeout = kLldpTime,
-                             .max_output = size_t{1} << 20});
-  if (!done.ok() || !done->ok()) return {};
-  return ParseLldpNeighbors(done->out).value_or(std::map<std::string, LldpNeighbor>());
-}
 
 // Adds the port as a subject.
-LinkIdentity Describe(const LinkState& state, const std::map<std::string, LldpNeighbor>& neighbors,
+LinkIdentity Describe(const LinkState& state, const sys::LldpNeighbors& neighbors,
                       CheckResult& result) {
   Subject subject = NicSubject(state);
   LinkIdentity identity{.name = state.name};
@@ -97,7 +84,8 @@ CheckResult RunNicLink(CheckContext& context) {
     }
   }
   if (!named && before.empty()) AddUnknown(result, "no network card has a link");
-  const std::map<std::string, LldpNeighbor> neighbors = Neighbors(context);
+  const sys::LldpNeighbors neighbors =
+      sys::ReadLldpNeighbors(context.processes).value_or(sys::LldpNeighbors());
   if (!before.empty() && !WatchFor(context, absl::Seconds(context.parameters.Number("duration"))))
     return Unknown("stopped before the end");
   for (const LinkReading& reading : before) {

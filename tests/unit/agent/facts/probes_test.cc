@@ -77,6 +77,24 @@ TEST_F(Probes, DisksWithoutVirtualAndEmptyOnes) {
   EXPECT_TRUE(facts_.disks(1).rotational());
 }
 
+TEST_F(Probes, NeighborsWhereLldpdIsInstalled) {
+  FakeProcessRunner processes;
+  context_.processes = &processes;
+  ASSERT_OK(ProbeNeighbors(context_, facts_));
+  EXPECT_EQ(facts_.neighbors_size(), 0) << "few nodes have lldpd, which nobody needs to be told";
+  processes.On("lldpcli -f json0 show neighbors",
+               FakeProcessRunner::Prints("unable to connect to socket", 1));
+  EXPECT_THAT(ProbeNeighbors(context_, facts_), StatusIs(absl::StatusCode::kInternal, Said()));
+  processes.On("lldpcli -f json0 show neighbors", FakeProcessRunner::Prints(R"({"lldp": [
+      {"interface": [{"name": "eno1", "chassis": [{"name": [{"value": "leaf03"}]}],
+                      "port": [{"id": [{"type": "ifname", "value": "Ethernet1/7"}]}]}]}]})"));
+  ASSERT_OK(ProbeNeighbors(context_, facts_));
+  ASSERT_EQ(facts_.neighbors_size(), 1);
+  EXPECT_EQ(facts_.neighbors(0).interface(), "eno1");
+  EXPECT_EQ(facts_.neighbors(0).system(), "leaf03");
+  EXPECT_EQ(facts_.neighbors(0).port(), "Ethernet1/7");
+}
+
 TEST_F(Probes, NicsWithSpeedOnlyWhereTheDriverTells) {
   for (const char* name : {"eth0", "ib0", "lo"}) {
     const std::string nic = std::string("/sys/class/net/") + name;

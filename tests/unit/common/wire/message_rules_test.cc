@@ -116,6 +116,10 @@ v1::Facts HonestFacts() {
   machine.set_bios_version("R20_F10a");
   machine.set_bios_date("10/27/2023");
   machine.set_microcode("0x2b000590");
+  v1::NeighborFacts& neighbor = *facts.add_neighbors();
+  neighbor.set_interface("enp1s0f0np0");
+  neighbor.set_system("leaf-03.mgmt (Rack №3)");
+  neighbor.set_port("Ethernet1/7/1");
   facts.mutable_packages()->set_count(1204);
   facts.mutable_packages()->set_digest(std::string(64, 'a'));
   return facts;
@@ -191,6 +195,10 @@ TEST(MessageRulesTest, TheBreachIsNamedByItsFieldAndNotRepeated) {
        "gpus[0].name: contains control characters"},
       {[](v1::Facts& f) { f.mutable_gpus(0)->set_power_limit_watts(std::nan("")); },
        "gpus[0].power_limit_watts: not a number"},
+      {[](v1::Facts& f) { f.mutable_neighbors(0)->set_system("leaf\x1b[2J"); },
+       "neighbors[0].system: contains control characters"},
+      {[](v1::Facts& f) { f.mutable_neighbors(0)->clear_interface(); },
+       "neighbors[0].interface: missing"},
       {[](v1::Facts& f) { f.mutable_cpu()->set_cpus(70'000); }, "cpu.cpus: 70000; from 1 to 65533"},
       {[](v1::Facts& f) { f.mutable_memory()->set_total_mib(~uint64_t{0}); },
        "memory.total_mib: 1.84467e+19; from 1 to 1.09951e+12"},

@@ -56,6 +56,8 @@ v1::Facts FactsOfServer() {
   facts.mutable_machine()->set_vendor("Supermicro");
   facts.mutable_machine()->set_serial("S4\x1b[31mEVIL");
   facts.mutable_memory()->set_total_mib(2'064'000);
+  facts.add_neighbors()->set_interface("eno1");
+  facts.mutable_neighbors(0)->set_system("leaf03\n");
   facts.mutable_os()->set_hostname("elsewhere");
   // By a clock that was never set.
   facts.mutable_os()->mutable_booted_at()->set_seconds(1'000);
@@ -76,6 +78,8 @@ TEST(BootRequestTest, WhatAMachineTellsOfItself) {
   EXPECT_EQ(read->facts.machine().vendor(), "Supermicro");
   EXPECT_EQ(read->facts.memory().total_mib(), 2'064'000u);
   EXPECT_EQ(read->up_for, absl::Minutes(2));
+  ASSERT_EQ(read->facts.neighbors_size(), 1);
+  EXPECT_EQ(read->facts.neighbors(0).system(), "leaf03 ");
   // Nothing that a terminal would obey, and nothing but the machine.
   EXPECT_EQ(read->facts.machine().serial().find('\x1b'), std::string::npos);
   EXPECT_FALSE(read->facts.has_os());

@@ -1,9 +1,9 @@
-#include "agent/burnin/nic/link/lldp.h"
+#include "common/sys/lldp_neighbors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace muster::burnin {
+namespace muster::sys {
 namespace {
 
 using ::testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(LldpTest, WhatIsNotUnderstoodIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace muster::burnin
+}  // namespace muster::sys
