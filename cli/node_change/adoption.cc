@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +10,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
+#include "common/base/text/natural_order.h"
 #include "common/base/text/nearest_word.h"
 #include "common/base/text/plain_text.h"
 #include "muster/v1/boot.pb.h"
@@ -26,10 +27,24 @@ constexpr std::pair<absl::string_view, AdoptionOrder> kOrders[] = {
     {"power-on", AdoptionOrder::kPowerOn},
     {"mac", AdoptionOrder::kMac},
     {"serial", AdoptionOrder::kSerial},
+    {"port", AdoptionOrder::kPort},
 };
+
+constexpr absl::string_view kOtherOrders = "; order them by power-on or mac, or by --machines";
 
 std::string SerialOf(const v1::UnknownMachine& machine) {
   return PlainText(machine.facts().machine().serial(), Lines::kOne);
+}
+
+std::string SwitchOf(const v1::UnknownMachine& machine) {
+  const v1::NeighborFacts* at = SwitchPortOf(machine);
+  return at == nullptr ? "" : PlainText(at->system(), Lines::kOne);
+}
+
+std::string PortOf(const v1::UnknownMachine& machine) {
+  const v1::NeighborFacts* at = SwitchPortOf(machine);
+  if (at == nullptr || at->port().empty()) return "";
+  return PlainText(absl::StrCat(at->system(), " ", at->port()), Lines::kOne);
 }
 
 absl::StatusOr<Machines> ThoseOf(const std::vector<std::string>& macs, const Machines& waiting) {
@@ -49,18 +64,51 @@ absl::StatusOr<Machines> ThoseOf(const std::vector<std::string>& macs, const Mac
   return chosen;
 }
 
-absl::Status CheckSerials(const Machines& machines) {
+// What tells machines apart in an order that they could lack, or share.
+struct Distinction {
+  AdoptionOrder order;
+  std::string (*of)(const v1::UnknownMachine& machine);
+  absl::string_view name;
+  absl::string_view remedy;  // where one lacks it
+};
+
+constexpr Distinction kDistinctions[] = {
+    {AdoptionOrder::kSerial, SerialOf, "serial number", ""},
+    {AdoptionOrder::kPort, PortOf, "switch port",
+     "; a switch tells it every 30 seconds, if LLDP is on there"},
+};
+
+// Sorts machines by it. Two that share it stand side by side then.
+absl::Status SortBy(const Distinction& by, Machines& machines) {
+  std::sort(machines.begin(), machines.end(), [&](const auto* a, const auto* b) {
+    const std::string mine = by.of(*a);
+    const std::string other = by.of(*b);
+    return mine != other ? NaturalLess(mine, other) : a->mac() < b->mac();
+  });
   for (size_t i = 0; i < machines.size(); ++i) {
-    const std::string serial = SerialOf(*machines[i]);
-    if (serial.empty())
-      return absl::FailedPreconditionError(absl::StrCat(
-          machines[i]->mac(),
-          " reports no serial number; order them by power-on or mac, or by --machines"));
-    if (i > 0 && serial == SerialOf(*machines[i - 1]))
-      return absl::FailedPreconditionError(absl::StrCat(
-          machines[i - 1]->mac(), " and ", machines[i]->mac(), " report the same serial number, ",
-          serial, "; order them by power-on or mac, or by --machines"));
+    const std::string own = by.of(*machines[i]);
+    if (own.empty())
+      return absl::FailedPreconditionError(
+          absl::StrCat(machines[i]->mac(), " reports no ", by.name, by.remedy, kOtherOrders));
+    if (i > 0 && own == by.of(*machines[i - 1]))
+      return absl::FailedPreconditionError(absl::StrCat(machines[i - 1]->mac(), " and ",
+                                                        machines[i]->mac(), " report the same ",
+                                                        by.name, ", ", own, kOtherOrders));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Sort(AdoptionOrder order, Machines& machines) {
+  for (const Distinction& each : kDistinctions)
+    if (each.order == order) return SortBy(each, machines);
+  std::sort(machines.begin(), machines.end(), [&](const auto* a, const auto* b) {
+    const auto key = [&](const v1::UnknownMachine& machine) {
+      return std::make_pair(
+          order == AdoptionOrder::kPowerOn ? ToTime(machine.first_seen()) : absl::Time(),
+          machine.mac());
+    };
+    return key(*a) < key(*b);
+  });
   return absl::OkStatus();
 }
 
@@ -74,45 +122,53 @@ absl::StatusOr<AdoptionOrder> ParseAdoptionOrder(absl::string_view text) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown order '", PlainText(text, Lines::kOne, 64),
-                   "' for --by: power-on, mac or serial", DidYouMean(text, words)));
+                   "' for --by: power-on, mac, serial or port", DidYouMean(text, words)));
 }
 
 bool IsWaiting(const v1::UnknownMachine& machine, absl::Time now) {
   return machine.has_told_at() && now - ToTime(machine.told_at()) < kStillThere;
 }
 
+const v1::NeighborFacts* SwitchPortOf(const v1::UnknownMachine& machine) {
+  const v1::Facts& facts = machine.facts();
+  for (const v1::NicFacts& nic : facts.nics()) {
+    if (nic.mac() != machine.mac()) continue;
+    for (const v1::NeighborFacts& neighbor : facts.neighbors())
+      if (neighbor.interface() == nic.name()) return &neighbor;
+  }
+  return nullptr;
+}
+
 absl::StatusOr<std::vector<Adoption>> MatchMachines(const std::vector<std::string>& names,
                                                     const v1::ListUnknownMachinesResponse& response,
-                                                    AdoptionOrder order,
-                                                    const std::vector<std::string>& macs) {
-  if (macs.empty() && response.machines_size() >= kKept)
+                                                    const MachineChoice& choice) {
+  if (choice.macs.empty() && response.machines_size() >= kKept)
     return absl::FailedPreconditionError(
         absl::StrCat("the controller keeps ", kKept,
                      " machines, and there may be more; choose some of them by --machines"));
   const absl::Time now = ToTime(response.time());
   Machines machines;
   for (const v1::UnknownMachine& machine : response.machines())
-    if (IsWaiting(machine, now)) machines.push_back(&machine);
-  if (!macs.empty()) {
-    ASSIGN_OR_RETURN(machines, ThoseOf(macs, machines));
+    if (IsWaiting(machine, now) &&
+        (choice.at_switch.empty() || SwitchOf(machine) == choice.at_switch))
+      machines.push_back(&machine);
+  if (!choice.macs.empty()) {
+    ASSIGN_OR_RETURN(machines, ThoseOf(choice.macs, machines));
   } else {
-    std::sort(machines.begin(), machines.end(), [&](const auto* a, const auto* b) {
-      const auto key = [&](const v1::UnknownMachine& machine) {
-        return std::make_tuple(
-            order == AdoptionOrder::kSerial ? SerialOf(machine) : "",
-            order == AdoptionOrder::kPowerOn ? ToTime(machine.first_seen()) : absl::Time(),
-            machine.mac());
-      };
-      return key(*a) < key(*b);
-    });
-    if (order == AdoptionOrder::kSerial) RETURN_IF_ERROR(CheckSerials(machines));
+    RETURN_IF_ERROR(Sort(choice.order, machines));
   }
-  if (machines.size() != names.size())
+  if (machines.size() != names.size()) {
+    const std::string where =
+        choice.at_switch.empty()
+            ? ""
+            : absl::StrCat(" at ", PlainText(choice.at_switch, Lines::kOne, 64));
     return absl::FailedPreconditionError(absl::StrCat(
-        Counted(names.size(), "name"), " for ", Counted(machines.size(), "machine"),
-        macs.empty() ? ": name as many as wait (`muster node discover list`), or choose some of "
-                       "them by --machines"
-                     : " of --machines"));
+        Counted(names.size(), "name"), " for ", Counted(machines.size(), "machine"), where,
+        choice.macs.empty()
+            ? ": name as many as wait (`muster node discover list`), or choose some of them by "
+              "--switch or --machines"
+            : " of --machines"));
+  }
   std::vector<Adoption> adoptions;
   for (size_t i = 0; i < names.size(); ++i) adoptions.emplace_back(names[i], machines[i]);
   return adoptions;

@@ -32,7 +32,7 @@ using BootStub = v1::BootService::Stub;
 
 struct AdoptOptions {
   std::string nodes, by = "power-on", like, address, bmc_address, rack;
-  std::vector<std::string> machines;
+  MachineChoice choice;
   SiteOptions site;
 };
 
@@ -101,12 +101,12 @@ std::string Describe(const AdoptOptions& options, const std::string& nodes,
 }
 
 absl::StatusOr<int> Adopt(Context& context, const AdoptOptions& options) {
-  ASSIGN_OR_RETURN(const AdoptionOrder order, ParseAdoptionOrder(options.by));
+  MachineChoice choice = options.choice;
+  ASSIGN_OR_RETURN(choice.order, ParseAdoptionOrder(options.by));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ExpandHostlist(options.nodes));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::ListUnknownMachinesResponse unknown, ReadUnknown(*connection));
-  ASSIGN_OR_RETURN(const std::vector<Adoption> adoptions,
-                   MatchMachines(names, unknown, order, options.machines));
+  ASSIGN_OR_RETURN(const std::vector<Adoption> adoptions, MatchMachines(names, unknown, choice));
   ASSIGN_OR_RETURN(NodeAddition wanted, AdditionOf(options, names, adoptions));
   ASSIGN_OR_RETURN(const InventoryAddition addition,
                    PrepareAddition(*connection, options.site.inventory_path(), std::move(wanted)));
@@ -138,16 +138,23 @@ void AddAdopt(CLI::App& discover, Context& context) {
   adopt->add_option("nodes", options->nodes, "Host list of the new nodes, as many as machines wait")
       ->required()
       ->type_name("HOSTLIST");
-  CLI::Option* by = adopt
-                        ->add_option("--by", options->by,
-                                     "Order of the machines: power-on (default), mac or serial")
-                        ->type_name("ORDER");
+  CLI::Option* by =
+      adopt
+          ->add_option("--by", options->by,
+                       "Order of the machines: power-on (default), mac, serial, or port: that of\n"
+                       "the switch by which they boot, as LLDP tells it")
+          ->type_name("ORDER");
+  CLI::Option* at_switch = adopt
+                               ->add_option("--switch", options->choice.at_switch,
+                                            "Only those at this switch, by its name in LLDP")
+                               ->type_name("NAME");
   adopt
-      ->add_option("--machines", options->machines,
+      ->add_option("--machines", options->choice.macs,
                    "Only these, by their MAC addresses, in this order")
       ->delimiter(',')
       ->type_name("MAC,…")
-      ->excludes(by);
+      ->excludes(by)
+      ->excludes(at_switch);
   adopt
       ->add_option("--like", options->like,
                    "Node whose role, groups, rack and partitions they get (default: the nearest "

@@ -59,6 +59,13 @@ std::string MemoryOf(const v1::Facts& facts) {
   return facts.has_memory() ? absl::StrCat((facts.memory().total_mib() + 512) / 1024, " GiB") : "-";
 }
 
+// "leaf03 Ethernet1/7".
+std::string PortOf(const v1::UnknownMachine& machine) {
+  const v1::NeighborFacts* at = SwitchPortOf(machine);
+  if (at == nullptr) return "-";
+  return CleanOrDash(absl::StrCat(at->system(), at->port().empty() ? "" : " ", at->port()));
+}
+
 std::string WaitOf(const v1::UnknownMachine& machine, absl::Time now) {
   if (!machine.has_told_at())
     return absl::StrCat("asked ", HumanTime(ToTime(machine.last_seen()), now));
@@ -80,24 +87,24 @@ std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response) {
   std::stable_sort(machines.begin(), machines.end(), [](const auto* a, const auto* b) {
     return ToTime(a->first_seen()) < ToTime(b->first_seen());
   });
-  Table table({"MAC", "STATE", "ON SINCE", "ADDRESS", "MACHINE", "SERIAL", "CORES", "MEMORY",
-               "GPUS", "DISKS"});
+  Table table({"MAC", "STATE", "ON SINCE", "ADDRESS", "SWITCH PORT", "MACHINE", "SERIAL", "CORES",
+               "MEMORY", "GPUS", "DISKS"});
   size_t waiting = 0;
   for (const v1::UnknownMachine* machine : machines) {
     const v1::Facts& facts = machine->facts();
     waiting += IsWaiting(*machine, now);
     table.AddRow({Tame(machine->mac()), WaitOf(*machine, now),
                   HumanTime(ToTime(machine->first_seen()), now), Tame(machine->address()),
-                  MachineOf(facts), CleanOrDash(facts.machine().serial()), CoresOf(facts),
-                  MemoryOf(facts), GpusOf(facts), DisksOf(facts)});
+                  PortOf(*machine), MachineOf(facts), CleanOrDash(facts.machine().serial()),
+                  CoresOf(facts), MemoryOf(facts), GpusOf(facts), DisksOf(facts)});
   }
   return absl::StrCat(table.ToString(), Counted(waiting, "machine"), " to adopt\n", trouble);
 }
 
 std::string RenderAdoptions(const std::vector<Adoption>& adoptions) {
-  Table table({"NODE", "MAC", "MACHINE", "SERIAL", "GPUS"});
+  Table table({"NODE", "MAC", "SWITCH PORT", "MACHINE", "SERIAL", "GPUS"});
   for (const auto& [name, machine] : adoptions)
-    table.AddRow({name, Tame(machine->mac()), MachineOf(machine->facts()),
+    table.AddRow({name, Tame(machine->mac()), PortOf(*machine), MachineOf(machine->facts()),
                   CleanOrDash(machine->facts().machine().serial()), GpusOf(machine->facts())});
   return table.ToString();
 }

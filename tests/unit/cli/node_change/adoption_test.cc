@@ -42,7 +42,7 @@ class AdoptionTest : public ::testing::Test {
   // The last digits of the addresses, in the order of the names.
   std::string Matched(AdoptionOrder order, const std::vector<std::string>& macs = {}) {
     const std::vector<std::string> names = {"c1", "c2", "c3"};
-    const auto adoptions = MatchMachines(names, response_, order, macs);
+    const auto adoptions = MatchMachines(names, response_, {.order = order, .macs = macs});
     EXPECT_OK(adoptions);
     std::string digits;
     for (size_t i = 0; i < adoptions->size(); ++i) {
@@ -65,21 +65,21 @@ TEST_F(AdoptionTest, NamesFollowTheOrderOfTheMachines) {
 }
 
 TEST_F(AdoptionTest, NobodyIsLeftOverOnEitherSide) {
-  const auto two = MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac, {});
+  const auto two = MatchMachines({"c1", "c2"}, response_, {.order = AdoptionOrder::kMac});
   EXPECT_THAT(two, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac,
-                            {"0c:00:00:00:00:01", "0c:00:00:00:00:02"}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {"0c:00:00:00:00:04"}),
+  EXPECT_THAT(
+      MatchMachines({"c1"}, response_, {.macs = {"0c:00:00:00:00:01", "0c:00:00:00:00:02"}}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(MatchMachines({"c1"}, response_, {.macs = {"0c:00:00:00:00:04"}}),
               StatusIs(absl::StatusCode::kNotFound, Said()));
-  EXPECT_THAT(MatchMachines({"c1", "c2"}, response_, AdoptionOrder::kMac,
-                            {"0c:00:00:00:00:01", "0c:00:00:00:00:01"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_THAT(
+      MatchMachines({"c1", "c2"}, response_, {.macs = {"0c:00:00:00:00:01", "0c:00:00:00:00:01"}}),
+      StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 TEST_F(AdoptionTest, SerialNumbersHaveToTellMachinesApart) {
   const auto by_serial = [&] {
-    return MatchMachines({"c1", "c2", "c3"}, response_, AdoptionOrder::kSerial, {});
+    return MatchMachines({"c1", "c2", "c3"}, response_, {.order = AdoptionOrder::kSerial});
   };
   response_.mutable_machines(0)->mutable_facts()->mutable_machine()->set_serial("S2");
   EXPECT_THAT(by_serial(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
@@ -87,11 +87,50 @@ TEST_F(AdoptionTest, SerialNumbersHaveToTellMachinesApart) {
   EXPECT_THAT(by_serial(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
+// Two cables each: that of the BMC's network is not the one by which the machine boots.
+void Plug(v1::UnknownMachine& machine, const std::string& at_switch, const std::string& port) {
+  v1::Facts& facts = *machine.mutable_facts();
+  for (const char* name : {"eno1", "eth0"}) {
+    facts.add_nics()->set_name(name);
+    facts.add_neighbors()->set_interface(name);
+  }
+  facts.mutable_nics(0)->set_mac("0c:00:00:00:ff:ff");
+  facts.mutable_nics(1)->set_mac(machine.mac());
+  facts.mutable_neighbors(0)->set_system("office");
+  facts.mutable_neighbors(0)->set_port("1");
+  facts.mutable_neighbors(1)->set_system(at_switch);
+  facts.mutable_neighbors(1)->set_port(port);
+}
+
+TEST_F(AdoptionTest, NamesFollowThePortsOfTheSwitches) {
+  const auto by_port = [&](const std::vector<std::string>& names, const std::string& at_switch) {
+    return MatchMachines(names, response_, {.order = AdoptionOrder::kPort, .at_switch = at_switch});
+  };
+  Plug(*response_.mutable_machines(0), "leaf2", "Ethernet1/10");
+  Plug(*response_.mutable_machines(1), "leaf2", "Ethernet1/9");
+  EXPECT_THAT(by_port({"c1", "c2", "c3"}, ""),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()))
+      << "one has not heard its switch";
+  Plug(*response_.mutable_machines(2), "leaf10", "Ethernet1/1");
+  EXPECT_EQ(Matched(AdoptionOrder::kPort), "123");
+  const auto at_one = by_port({"c1"}, "leaf10");
+  ASSERT_OK(at_one);
+  EXPECT_EQ(at_one->front().second->mac(), "0c:00:00:00:00:03");
+  EXPECT_THAT(by_port({"c1"}, "leaf2"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  // A switch that tells no ports, or one behind which others are.
+  response_.mutable_machines(1)->mutable_facts()->mutable_neighbors(1)->clear_port();
+  EXPECT_THAT(by_port({"c1", "c2"}, "leaf2"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  response_.mutable_machines(1)->mutable_facts()->mutable_neighbors(1)->set_port("Ethernet1/10");
+  EXPECT_THAT(by_port({"c1", "c2"}, "leaf2"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
 TEST_F(AdoptionTest, MoreThanTheControllerKeepsAreChosenByHand) {
   while (response_.machines_size() < 256) Add("0c:00:00:00:01:00", "S", absl::Hours(1));
-  EXPECT_THAT(MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {}),
+  EXPECT_THAT(MatchMachines({"c1"}, response_, {.order = AdoptionOrder::kMac}),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_OK(MatchMachines({"c1"}, response_, AdoptionOrder::kMac, {"0c:00:00:00:00:01"}));
+  EXPECT_OK(MatchMachines({"c1"}, response_, {.macs = {"0c:00:00:00:00:01"}}));
 }
 
 TEST(AdoptionOrderTest, Words) {

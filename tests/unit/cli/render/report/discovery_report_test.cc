@@ -40,6 +40,13 @@ v1::ListUnknownMachinesResponse ThreeMachines() {
   facts.mutable_cpu()->set_sockets(2);
   facts.mutable_cpu()->set_cores_per_socket(56);
   facts.mutable_memory()->set_total_mib(2'063'000);
+  v1::NicFacts& nic = *facts.add_nics();
+  nic.set_name("eno1");
+  nic.set_mac(machine.mac());
+  v1::NeighborFacts& neighbor = *facts.add_neighbors();
+  neighbor.set_interface("eno1");
+  neighbor.set_system("leaf03\x1b[2J");
+  neighbor.set_port("Ethernet1/7");
   for (int i = 0; i < 8; ++i) {
     v1::PciDeviceFacts& device = *facts.add_pci_devices();
     device.set_vendor_id("10de");
