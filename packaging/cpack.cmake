@@ -46,6 +46,7 @@ tells the agents of the nodes what to do. Carries the agent's package for the
 nodes that join."
   DEPENDS "systemd, gpgv"
   RECOMMENDS "muster-cli, ca-certificates"
+  SUGGESTS "tpm2-tools"
   SCRIPTS postinst prerm postrm)
 
 muster_deb(cli

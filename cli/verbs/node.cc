@@ -67,12 +67,16 @@ bool IsWaiting(const v1::Node& node) { return !node.enrollment_fingerprint().emp
 // The machines among `nodes` that wait for approval; "" when there are none.
 std::string WaitingTable(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
                          absl::Time now) {
-  Table table({"NODE", "KEY", "FROM", "SINCE", "SAYS"});
+  // As many digits of a TPM as an image's name has.
+  constexpr size_t kTpmDigits = 12;
+  Table table({"NODE", "KEY", "TPM", "FROM", "SINCE", "SAYS"});
   bool any = false;
   for (const v1::Node& node : nodes) {
     if (!IsWaiting(node)) continue;
     any = true;
-    table.AddRow({node.name(), node.enrollment_fingerprint(), PeerAddress(node.enrollment_peer()),
+    const std::string tpm = node.enrollment_endorsement_key().substr(0, kTpmDigits);
+    table.AddRow({node.name(), node.enrollment_fingerprint(), tpm.empty() ? "-" : tpm,
+                  PeerAddress(node.enrollment_peer()),
                   HumanTime(ToTime(node.enrollment_requested_at()), now),
                   node.enrollment_description()});
   }
@@ -136,6 +140,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     if (node.has_certificate_expires_at())
       line("certificate",
            absl::StrCat("expires ", HumanTime(ToTime(node.certificate_expires_at()), now)));
+    line("TPM", node.endorsement_key());
     line("hardware", node.summary());
     if (!node.facts_refused().empty())
       line("distrusted", absl::StrCat(HumanTime(ToTime(node.facts_refused_at()), now), ": ",
@@ -146,6 +151,7 @@ absl::StatusOr<int> ShowNode(Context& context, const std::string& name) {
     if (IsWaiting(node)) {
       line("waits from", PeerAddress(node.enrollment_peer()));
       line("with the key", node.enrollment_fingerprint());
+      line("and the TPM", node.enrollment_endorsement_key());
     }
     line("says", node.enrollment_description());
     return text;

@@ -9,7 +9,9 @@
 #include "common/base/digest.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/base/text/peer.h"
 #include "common/pki/certificate.h"
+#include "common/pki/endorsement_key.h"
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/join_token.h"
@@ -20,6 +22,10 @@ namespace muster::controller {
 namespace {
 
 constexpr size_t kMaxTokenBytes = 128;
+// The most machines that wait for one name by tokens of their own asking. One that boots again and
+// again waits once, and is in the audit log once an hour.
+constexpr size_t kMaxWaiting = 4;
+constexpr absl::Duration kAgain = absl::Hours(1);
 
 absl::Status Validate(const JoinRequest& request) {
   if (request.token.size() > kMaxTokenBytes)
@@ -110,21 +116,31 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
     }
   }
   RETURN_IF_ERROR(CheckToken(token, request.node_name, now));
+  // Whoever has opened a token that was sealed for a TPM is that machine, and no other.
+  const bool is_proven = !token->endorsement_key.empty();
+  if (is_proven && request.node_uuid != pki::MachineUuid(token->endorsement_key, token->node_name))
+    return absl::PermissionDeniedError(absl::StrCat(
+        "token ", token->token_id, " is for the machine with the TPM ", token->endorsement_key));
   if (!known_name)
     return absl::FailedPreconditionError(absl::StrCat("node ", request.node_name,
                                                       " is no longer in the inventory; add it and ",
                                                       "run `muster inventory apply`"));
   const absl::StatusOr<NodeRecord> known = txn.nodes().Get(request.node_uuid);
-  if (known.ok())
+  if (known.ok() && !is_proven)
     return absl::FailedPreconditionError(absl::StrCat(
         "this machine's uuid belongs to ", known->name,
         known->state == NodeRecord::kRemoved ? ", which was removed" : ", which is enrolled",
         "; remove /var/lib/muster/node.uuid on this machine, so that it takes a new one, and join ",
         "again"));
-  if (!absl::IsNotFound(known.status())) return known.status();
-  ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> waiting, txn.enrollments().List());
+  if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
+  const bool is_requested = !token->requested_from.empty();
+  ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> waiting, txn.enrollments().List());
+  bool is_news = true;
+  if (is_requested) {
+    ASSIGN_OR_RETURN(is_news, MakeRoom(txn, *token, request.peer, now, &waiting));
+  }
   for (const EnrollmentRecord& other : waiting) {
-    if (other.node_uuid == request.node_uuid && !other.rejected && other.certificate_pem.empty())
+    if (other.node_uuid == request.node_uuid && IsWaiting(other))
       return absl::FailedPreconditionError(
           absl::StrCat("this machine is already waiting for approval as ", other.node_name,
                        "; run `muster node approve ", other.node_name, "`"));
@@ -139,17 +155,49 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   enrollment.description = CleanDescription(request.description);
   enrollment.peer = request.peer;
   enrollment.requested_at = now;
+  enrollment.endorsement_key = token->endorsement_key;
+  enrollment.requested = is_requested;
   const Actor actor = NodeActor(request.node_uuid, request.peer);
   RETURN_IF_ERROR(txn.tokens().MarkUsed(token->token_id, now));
   if (token->require_approval) {
     RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
-    RETURN_IF_ERROR(Audit(txn, now, actor, "node.wait", request.node_name,
-                          absl::StrCat("token ", token->token_id, ", key ",
-                                       FingerprintOf(enrollment), ": ", enrollment.description)));
+    if (is_news)
+      RETURN_IF_ERROR(
+          Audit(txn, now, actor, "node.wait", request.node_name,
+                absl::StrCat("token ", token->token_id, ", key ", FingerprintOf(enrollment),
+                             WithTpm(enrollment), ": ", enrollment.description)));
   } else {
     RETURN_IF_ERROR(Admit(txn, enrollment, actor, now, denied));
   }
   return ResultOf(enrollment);
+}
+
+absl::StatusOr<bool> Enrollment::MakeRoom(Transaction& txn, const TokenRecord& token,
+                                          absl::string_view peer, absl::Time now,
+                                          std::vector<EnrollmentRecord>* waiting) {
+  bool is_news = true;
+  size_t others = 0;
+  std::vector<EnrollmentRecord> remaining;
+  for (EnrollmentRecord& other : *waiting) {
+    const bool is_rival = other.requested && other.node_name == token.node_name && IsWaiting(other);
+    const bool is_same_machine =
+        other.endorsement_key == token.endorsement_key &&
+        (!other.endorsement_key.empty() || PeerNetwork(other.peer) == PeerNetwork(peer));
+    if (is_rival && is_same_machine) {
+      is_news &= other.requested_at + kAgain < now;
+      RETURN_IF_ERROR(txn.enrollments().Delete(other.enrollment_id));
+      continue;
+    }
+    others += is_rival;
+    remaining.push_back(std::move(other));
+  }
+  *waiting = std::move(remaining);
+  if (token.require_approval && others >= kMaxWaiting)
+    return absl::ResourceExhaustedError(absl::StrCat(
+        others, " machines wait as ", token.node_name, " already; `muster node approve ",
+        token.node_name, "` admits one, `muster node remove ", token.node_name,
+        " --membership-only` rejects them"));
+  return is_news;
 }
 
 absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,

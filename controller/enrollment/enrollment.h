@@ -57,7 +57,9 @@ struct NewToken {
 //
 // A machine is identified by its random uuid, a node's name comes from the inventory. A name
 // belongs to one machine at a time: a machine that enrolls under a name that is taken needs a token
-// of its own; the previous machine is then removed and its certificates are denied.
+// of its own; the previous machine is then removed and its certificates are denied. One that proves
+// itself by its TPM (see TokenRequests) has the uuid that follows from that: it joins again after
+// each boot, as the same machine, and what it was certified before is denied.
 class Enrollment {
  public:
   static constexpr absl::Duration kDefaultTtl = absl::Hours(1);
@@ -141,6 +143,10 @@ class Enrollment {
   absl::StatusOr<Shown> Judge(absl::string_view node_uuid, absl::string_view serial);
   absl::StatusOr<JoinResult> JoinIn(Transaction& txn, const JoinRequest& request, bool known_name,
                                     absl::Time now, std::vector<Denied>* denied);
+  // Takes earlier requests of the machine for the same name out of the store and of `waiting`.
+  // False: the audit log has one of them. ResourceExhausted: too many others wait.
+  absl::StatusOr<bool> MakeRoom(Transaction& txn, const TokenRecord& token, absl::string_view peer,
+                                absl::Time now, std::vector<EnrollmentRecord>* waiting);
   // Makes the enrollment's machine the node of its name and signs its CSR.
   absl::Status Admit(Transaction& txn, EnrollmentRecord& enrollment, const Actor& actor,
                      absl::Time now, std::vector<Denied>* denied);
@@ -172,6 +178,9 @@ class Enrollment {
 
 // Whether the machine waits for approval.
 bool IsWaiting(const EnrollmentRecord& enrollment);
+
+// ", TPM …" where it has proved itself by one; "": it has not.
+std::string WithTpm(const EnrollmentRecord& enrollment);
 
 // The fingerprint of a waiting machine's key, as shown here and on the machine's own console.
 std::string FingerprintOf(const EnrollmentRecord& enrollment);

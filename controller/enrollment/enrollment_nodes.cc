@@ -2,15 +2,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/key_line.h"
 #include "controller/enrollment/name_rules.h"
 #include "controller/store/store.h"
+#include "controller/store/tables.h"
 
 namespace muster::controller {
 
@@ -21,31 +25,49 @@ bool IsWaiting(const EnrollmentRecord& enrollment) {
 absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, const Actor& actor,
                                absl::Time now, std::vector<Denied>* denied) {
   absl::StatusOr<NodeRecord> before = txn.nodes().GetByName(enrollment.node_name);
-  if (before.ok()) {
+  if (before.ok() && before->uuid != enrollment.node_uuid) {
     const std::string reason =
         absl::StrCat("machine ", enrollment.node_uuid, " enrolled as ", enrollment.node_name);
     RETURN_IF_ERROR(RemoveMachine(txn, *std::move(before), reason, now, denied));
     RETURN_IF_ERROR(
         Audit(txn, now, actor, "node.replace", enrollment.node_name,
               absl::StrCat("machine ", denied->back().node_uuid, " is removed: ", reason)));
-  } else if (!absl::IsNotFound(before.status())) {
+  } else if (!before.ok() && !absl::IsNotFound(before.status())) {
     return before.status();
   }
+  ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
+                   txn.certificates().ListByNode(enrollment.node_uuid));
+  RETURN_IF_ERROR(CheckPace(line, "this machine", now));
   ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(enrollment.csr_pem, enrollment.node_uuid,
                                                            enrollment.node_name, now));
+  absl::StatusOr<NodeRecord> earlier = txn.nodes().Get(enrollment.node_uuid);
+  if (!earlier.ok() && !absl::IsNotFound(earlier.status())) return earlier.status();
   NodeRecord node;
+  if (earlier.ok()) {
+    // The same machine, by its TPM, whose key and state did not outlive its boot.
+    node = *std::move(earlier);
+    node.last_seen_at.reset();
+    node.locked_because.clear();
+    if (!node.last_run_id.empty()) node.last_run_result = kRunLost;
+    issued.record.generation = NewestGeneration(line) + 1;
+    RETURN_IF_ERROR(txn.certificates().RevokeByNode(node.uuid, now));
+    // What is on it now has not passed.
+    RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));
+    denied->push_back({node.uuid, "this machine has joined again"});
+  }
   node.uuid = enrollment.node_uuid;
   node.name = enrollment.node_name;
   node.state = NodeRecord::kEnrolled;
   node.description = enrollment.description;
   node.enrolled_at = now;
+  node.endorsement_key = enrollment.endorsement_key;
   RETURN_IF_ERROR(txn.nodes().Put(node));
   RETURN_IF_ERROR(txn.certificates().Insert(issued.record));
   enrollment.certificate_pem = std::move(issued.pem);
   RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
   return Audit(txn, now, actor, "node.enroll", node.name,
-               absl::StrCat("machine ", node.uuid, ", certificate ", issued.record.serial, ": ",
-                            node.description));
+               absl::StrCat("machine ", node.uuid, WithTpm(enrollment), ", certificate ",
+                            issued.record.serial, ": ", node.description));
 }
 
 absl::Status Enrollment::RemoveMachine(Transaction& txn, NodeRecord node, absl::string_view reason,
@@ -76,6 +98,11 @@ absl::StatusOr<std::vector<EnrollmentRecord>> Enrollment::ListPending() {
   return pending;
 }
 
+std::string WithTpm(const EnrollmentRecord& enrollment) {
+  return enrollment.endorsement_key.empty() ? ""
+                                            : absl::StrCat(", TPM ", enrollment.endorsement_key);
+}
+
 std::string FingerprintOf(const EnrollmentRecord& enrollment) {
   const absl::StatusOr<pki::Csr> csr = pki::ParseCsr(enrollment.csr_pem);
   return csr.ok() ? pki::KeyFingerprint(csr->public_key_sha256) : "";  // checked on arrival
@@ -89,22 +116,30 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> all, txn.enrollments().List());
     for (const std::string& name : node_names) {
-      EnrollmentRecord* waiting = nullptr;
-      for (EnrollmentRecord& enrollment : all) {
-        if (enrollment.node_name != name || !IsWaiting(enrollment)) continue;
-        if (waiting != nullptr)
-          return absl::FailedPreconditionError(
-              absl::StrCat("several machines are waiting as ", name, ": ", FingerprintOf(*waiting),
-                           " (", waiting->peer, "), ", FingerprintOf(enrollment), " (",
-                           enrollment.peer, "); run `muster node remove ", name,
-                           " --membership-only` to reject them all, and make a new token"));
-        waiting = &enrollment;
-      }
-      if (waiting == nullptr)
+      std::vector<EnrollmentRecord*> candidates;
+      for (EnrollmentRecord& enrollment : all)
+        if (enrollment.node_name == name && IsWaiting(enrollment))
+          candidates.push_back(&enrollment);
+      if (candidates.empty())
         return absl::NotFoundError(absl::StrCat("no machine is waiting for approval as ", name,
                                                 "; see `muster node list`"));
       const auto seen = fingerprints.find(name);
-      if (seen != fingerprints.end() && seen->second != FingerprintOf(*waiting))
+      const auto chosen = seen == fingerprints.end()
+                              ? candidates.end()
+                              : absl::c_find_if(candidates, [&](const EnrollmentRecord* each) {
+                                  return FingerprintOf(*each) == seen->second;
+                                });
+      if (candidates.size() > 1 && chosen == candidates.end())
+        return absl::FailedPreconditionError(absl::StrCat(
+            "several machines are waiting as ", name, ": ",
+            absl::StrJoin(candidates, ", ",
+                          [](std::string* out, const EnrollmentRecord* each) {
+                            absl::StrAppend(out, FingerprintOf(*each), " (", each->peer, ")");
+                          }),
+            "; choose the one whose console shows its key by --key, or run `muster node remove ",
+            name, " --membership-only` to reject them all"));
+      EnrollmentRecord* waiting = chosen == candidates.end() ? candidates.front() : *chosen;
+      if (seen != fingerprints.end() && chosen == candidates.end())
         return absl::FailedPreconditionError(
             absl::StrCat("the machine that is waiting as ", name, " has the key ",
                          FingerprintOf(*waiting), ", not ", seen->second,

@@ -16,6 +16,7 @@
 #include "controller/inventory/bmc_access.h"
 #include "controller/inventory/boot_choice.h"
 #include "controller/inventory/names.h"
+#include "controller/inventory/self_join.h"
 #include "controller/inventory/words.h"
 
 namespace muster::controller {
@@ -412,6 +413,7 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
     auto value = std::make_shared<const nlohmann::ordered_json>(yaml::ToValue(entry.value));
     errors_.Check(Origin{&document, entry.value.mark()}, CheckBmcVariable(entry.key, *value));
     errors_.Check(Origin{&document, entry.value.mark()}, CheckBootVariable(entry.key, *value));
+    errors_.Check(Origin{&document, entry.value.mark()}, CheckSelfJoinVariable(entry.key, *value));
     if (level != VariableLevel::kInventory) errors_.Check(origin, CheckVariableOfNodes(entry.key));
     out->push_back(
         Variable{entry.key, std::move(value), level, std::string(owner), origin.ToPlace()});

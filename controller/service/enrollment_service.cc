@@ -4,6 +4,7 @@
 
 #include "common/base/status.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/token_requests.h"
 #include "controller/service/front/call_shares.h"
 #include "controller/session/caller.h"
 
@@ -24,9 +25,25 @@ constexpr JoinStateRow kJoinStates[] = {
 
 }  // namespace
 
-EnrollmentService::EnrollmentService(Enrollment& enrollment, const CallShares& shares,
-                                     std::string ca_pem)
-    : enrollment_(enrollment), shares_(shares), ca_pem_(std::move(ca_pem)) {}
+EnrollmentService::EnrollmentService(Enrollment& enrollment, TokenRequests& requests,
+                                     const CallShares& shares, std::string ca_pem)
+    : enrollment_(enrollment), requests_(requests), shares_(shares), ca_pem_(std::move(ca_pem)) {}
+
+grpc::Status EnrollmentService::RequestToken(grpc::ServerContext* context,
+                                             const v1::RequestTokenRequest* request,
+                                             v1::RequestTokenResponse* response) {
+  if (const absl::Status open = shares_.CheckOpen(); !open.ok()) return ToGrpc(open);
+  absl::StatusOr<RequestedToken> made =
+      requests_.Request({.node_name = request->node_name(),
+                         .endorsement_key_pem = request->endorsement_key_pem(),
+                         .key_name = request->key_name(),
+                         .peer = context->peer()});
+  if (made.ok()) {
+    response->set_token(std::move(made->token));
+    response->set_sealed_token(std::move(made->sealed));
+  }
+  return ToGrpc(made.status());
+}
 
 grpc::Status EnrollmentService::Enroll(grpc::ServerContext* context,
                                        const v1::EnrollRequest* request,

@@ -10,14 +10,18 @@ namespace muster::controller {
 
 class CallShares;
 class Enrollment;
+class TokenRequests;
 struct JoinResult;
 
 // EnrollmentService, the only service on the enrollment listener. Thread-safe.
 class EnrollmentService final : public v1::EnrollmentService::Service {
  public:
   // The references must outlive the object.
-  EnrollmentService(Enrollment& enrollment, const CallShares& shares, std::string ca_pem);
+  EnrollmentService(Enrollment& enrollment, TokenRequests& requests, const CallShares& shares,
+                    std::string ca_pem);
 
+  grpc::Status RequestToken(grpc::ServerContext* context, const v1::RequestTokenRequest* request,
+                            v1::RequestTokenResponse* response) override;
   grpc::Status Enroll(grpc::ServerContext* context, const v1::EnrollRequest* request,
                       v1::EnrollResponse* response) override;
   grpc::Status GetEnrollment(grpc::ServerContext* context, const v1::GetEnrollmentRequest* request,
@@ -27,6 +31,7 @@ class EnrollmentService final : public v1::EnrollmentService::Service {
   void Convert(const JoinResult& result, v1::EnrollResponse& response) const;
 
   Enrollment& enrollment_;
+  TokenRequests& requests_;
   const CallShares& shares_;
   const std::string ca_pem_;
 };

@@ -86,6 +86,7 @@ void FillFromRecord(const NodeRecord& record, v1::Node& out) {
   out.set_last_run_id(record.last_run_id);
   out.set_last_run_result(record.last_run_result);
   out.set_locked_because(record.locked_because);
+  out.set_endorsement_key(record.endorsement_key);
 }
 
 // InfinitePast: it has no valid certificate.
@@ -102,6 +103,7 @@ absl::StatusOr<absl::Time> CertifiedUntil(Transaction& txn, const std::string& u
 void FillFromEnrollment(const EnrollmentRecord& enrollment, v1::Node& out) {
   out.set_enrollment_description(enrollment.description);
   out.set_enrollment_fingerprint(FingerprintOf(enrollment));
+  out.set_enrollment_endorsement_key(enrollment.endorsement_key);
   out.set_enrollment_peer(enrollment.peer);
   *out.mutable_enrollment_requested_at() = ToTimestamp(enrollment.requested_at);
 }

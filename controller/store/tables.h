@@ -20,6 +20,10 @@ namespace muster::controller {
 
 // A machine that has enrolled, by its random uuid. A name may have had several machines over time;
 // at most one of them is not kRemoved.
+// NodeRecord::last_run_result of a machine that has joined again without what was applied to it, as
+// one whose root is in memory does after each boot.
+inline constexpr char kRunLost[] = "lost";
+
 struct NodeRecord {
   enum State { kPending = 1, kEnrolled = 2, kConfigured = 3, kRemoved = 4 };
   std::string uuid;
@@ -34,8 +38,10 @@ struct NodeRecord {
   uint64_t plan_sequence = 0;    // of the newest plan made for the node
   uint64_t report_sequence = 0;  // of the newest report stored from the node
   std::string last_run_id;
-  std::string last_run_result;  // ok, changed, failed, unreachable, cancelled
+  std::string last_run_result;  // ok, changed, failed, unreachable, cancelled, kRunLost
   std::string locked_because;   // why this machine is shut out; empty: it is not locked
+  // SHA-256 of the endorsement key by which the machine joined; empty: by a token alone.
+  std::string endorsement_key;
 };
 
 // A node's newest report of facts, when it broke the rules.
@@ -149,6 +155,8 @@ struct TokenRecord {
   absl::Time expires_at;
   std::optional<absl::Time> used_at;
   std::optional<absl::Time> revoked_at;
+  std::string endorsement_key;  // of the machine for which alone it was sealed; empty: for any
+  std::string requested_from;   // the address that asked for it; empty: a person made it
 };
 
 class TokenTable {
@@ -157,6 +165,9 @@ class TokenTable {
   virtual absl::Status Insert(const TokenRecord& token) = 0;
   virtual absl::StatusOr<TokenRecord> GetByHash(absl::string_view hash) = 0;
   virtual absl::StatusOr<std::vector<TokenRecord>> List() = 0;
+  // Those that machines have asked for.
+  virtual absl::StatusOr<std::vector<TokenRecord>> ListRequested() = 0;
+  virtual absl::Status Delete(absl::string_view token_id) = 0;
   virtual absl::Status MarkUsed(absl::string_view token_id, absl::Time now) = 0;
   virtual absl::Status Revoke(absl::string_view token_id, absl::Time now) = 0;
 };
@@ -173,6 +184,8 @@ struct EnrollmentRecord {
   absl::Time requested_at;
   std::string certificate_pem;  // set once approved
   bool rejected = false;
+  std::string endorsement_key;  // of its token
+  bool requested = false;       // the machine had asked for its token itself
 };
 
 class EnrollmentTable {

@@ -5,6 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "controller/inventory/inventory.h"
+#include "controller/store/tables.h"
 #include "controller/web/json_text.h"
 
 namespace muster::controller {
@@ -34,8 +35,9 @@ std::string WordOf(v1::NodeState state) {
 }
 
 int FlagsOf(const v1::Node& node) {
-  const bool has_failed =
-      node.last_run_result() == "failed" || node.last_run_result() == "unreachable";
+  const bool has_failed = node.last_run_result() == "failed" ||
+                          node.last_run_result() == "unreachable" ||
+                          node.last_run_result() == kRunLost;
   return (node.connected() ? kConnected : 0) | (node.holds().empty() ? 0 : kHeld) |
          (node.facts_refused().empty() ? 0 : kFactsRefused) | (has_failed ? kLastRunFailed : 0);
 }

@@ -10,6 +10,9 @@
 #include "common/pki/certificate.h"
 #include "common/sys/file_system.h"
 #include "controller/config.h"
+#include "controller/enrollment/sealed_token.h"
+#include "controller/inventory/inventory.h"
+#include "controller/inventory/self_join.h"
 #include "controller/log.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
@@ -28,6 +31,16 @@ absl::StatusOr<uint64_t> GibOf(absl::string_view text, absl::string_view setting
   uint32_t gib = 0;
   if (absl::SimpleAtoi(text, &gib)) return uint64_t{gib} << 30;
   return absl::InvalidArgumentError(absl::StrCat(setting, " is not a whole number of GiB"));
+}
+
+TokenRequests::Rule RuleOf(StoredInventory& inventory, absl::string_view name) {
+  const absl::StatusOr<InventoryVersion> latest = inventory.Latest();
+  const Node* const node = latest.ok() ? latest->inventory->FindNode(name) : nullptr;
+  if (node == nullptr) return {};
+  SelfJoin rule = SelfJoinOf(*latest->inventory, *node);
+  return {.may_ask = rule.mode != SelfJoin::Mode::kNo,
+          .needs_tpm = rule.mode == SelfJoin::Mode::kTpm,
+          .endorsement_key = std::move(rule.endorsement_key)};
 }
 
 absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
@@ -72,7 +85,8 @@ absl::StatusOr<Resources> OpenResources(const Config& config, Clock& clock,
                    .images = std::move(images),
                    .ca = std::move(ca),
                    .tls = std::move(tls),
-                   .join_pin = std::move(join_pin)};
+                   .join_pin = std::move(join_pin),
+                   .tpm_key_file = absl::StrCat(config.state_directory, "/tpm_key.pem")};
 }
 
 Core::Core(Resources opened, Clock& clock)
@@ -86,6 +100,13 @@ Core::Core(Resources opened, Clock& clock)
                   [this](absl::string_view uuid, absl::string_view words) {
                     registry.Disconnect(uuid, absl::PermissionDeniedError(words));
                   }}),
+      token_requests(
+          *resources.store, clock,
+          {[this](absl::string_view name) { return RuleOf(inventory, name); },
+           [this](const pki::EndorsementKey& key, absl::string_view key_name,
+                  absl::string_view secret) {
+             return SealToken({processes, files, resources.tpm_key_file}, key, key_name, secret);
+           }}),
       session_log([this](absl::string_view uuid) { return NameOf(*resources.store, uuid); }),
       facts(*resources.store, clock),
       open_calls(denylist, clock),

@@ -6,10 +6,13 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/worker.h"
+#include "common/sys/file_system.h"
+#include "common/sys/process/process.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
 #include "controller/enrollment/enrollment.h"
+#include "controller/enrollment/token_requests.h"
 #include "controller/image/image_store.h"
 #include "controller/run/plan/stored_inventory.h"
 #include "controller/secret/secret_store.h"
@@ -45,6 +48,7 @@ struct Resources {
   TlsIdentity tls;
   // The pin of the root that signed our own certificate, as join lines name it.
   std::string join_pin;
+  std::string tpm_key_file;  // see SealingTools
 };
 
 // The error names what could not be had, and the remedy.
@@ -61,6 +65,8 @@ struct Core {
   void Stop();
 
   Clock& clock;
+  sys::RealFileSystem files;
+  sys::RealProcessRunner processes;
   Resources resources;
   Denylist denylist;
   CallShares shares;
@@ -68,6 +74,7 @@ struct Core {
   ListenerFanout listeners;  // attach all before Start()
   SessionRegistry registry;
   Enrollment enrollment;
+  TokenRequests token_requests;
   SessionLog session_log;
   FactsKeeper facts;
   OpenCalls open_calls;

@@ -62,7 +62,7 @@ Work::Work(const Config& config, Core& core)
           }),
       approvals(*core.resources.store, core.clock, BundleLoader(*core.resources.blobs),
                 config.operator_bundles == "approved"),
-      boots(ForBoots()),
+      boots(ForBoots(config)),
       runs(ForRuns(config)),
       rollouts(ForRollouts(config)),
       policies(ForRollouts(config), rollouts),
@@ -364,7 +364,7 @@ power::PowerCollaborators Work::ForPower() {
   };
 }
 
-boot::Boots::Means Work::ForBoots() {
+boot::Boots::Means Work::ForBoots(const Config& config) {
   return {
       .store = *core_.resources.store,
       .clock = core_.clock,
@@ -374,6 +374,10 @@ boot::Boots::Means Work::ForBoots() {
         return std::move(latest.inventory);
       },
       .warn = LogWarning,
+      .join = {.node = "",
+               .enrollment = config.enrollment_address,
+               .controller = config.controller_address,
+               .ca_pin = core_.resources.join_pin},
   };
 }
 

@@ -66,7 +66,7 @@ struct Work {
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
   power::PowerCollaborators ForPower();
-  boot::Boots::Means ForBoots();
+  boot::Boots::Means ForBoots(const Config& config);
   // The facts that a node was asked for are in the store, or refused.
   void OnFacts(const std::string& uuid, const FactsRequest& request, const absl::Status& refused);
   // Slurm, or the nodes' state for it, may have changed.

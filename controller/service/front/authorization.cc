@@ -38,6 +38,7 @@ constexpr AuthorizationRow kTable[] = {
 
     {"/muster.v1.EnrollmentService/Enroll", Audience::kStrangers, ""},
     {"/muster.v1.EnrollmentService/GetEnrollment", Audience::kStrangers, ""},
+    {"/muster.v1.EnrollmentService/RequestToken", Audience::kStrangers, ""},
 
     // The audit log names people and addresses.
     {"/muster.v1.EventService/ListEvents", Audience::kOperators, "audit list"},

@@ -12,12 +12,13 @@ using soci::use;
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         EnrollmentRecord& row) {
   return (session.prepare << "SELECT enrollment_id, token_hash, node_uuid, node_name, csr_pem, "
-                             "description, peer, requested_at, certificate_pem, rejected "
-                             "FROM enrollments "
+                             "description, peer, requested_at, certificate_pem, rejected, "
+                             "endorsement_key, requested FROM enrollments "
                           << where,
           into(row.enrollment_id), into(row.token_hash), into(row.node_uuid), into(row.node_name),
           into(row.csr_pem), into(row.description), into(row.peer), into(row.requested_at),
-          into(row.certificate_pem), into(row.rejected));
+          into(row.certificate_pem), into(row.rejected), into(row.endorsement_key),
+          into(row.requested));
 }
 
 }  // namespace
@@ -47,16 +48,19 @@ absl::Status SociEnrollmentTable::Put(const EnrollmentRecord& row) {
   return Guard(context_.path, "enrollments.Put", [&]() -> absl::Status {
     context_.session
         << "INSERT INTO enrollments (enrollment_id, token_hash, node_uuid, node_name, csr_pem, "
-           "description, peer, requested_at, certificate_pem, rejected) VALUES (:id, :hash, "
-           ":uuid, :name, :csr, :description, :peer, :requested, :certificate, :rejected) "
+           "description, peer, requested_at, certificate_pem, rejected, endorsement_key, "
+           "requested) "
+           "VALUES (:id, :hash, :uuid, :name, :csr, :description, :peer, :at, :certificate, "
+           ":rejected, :tpm, :requested) "
            "ON CONFLICT (enrollment_id) DO UPDATE SET token_hash = excluded.token_hash, "
            "node_uuid = excluded.node_uuid, node_name = excluded.node_name, "
            "csr_pem = excluded.csr_pem, description = excluded.description, "
            "peer = excluded.peer, requested_at = excluded.requested_at, "
-           "certificate_pem = excluded.certificate_pem, rejected = excluded.rejected",
+           "certificate_pem = excluded.certificate_pem, rejected = excluded.rejected, "
+           "endorsement_key = excluded.endorsement_key, requested = excluded.requested",
         use(row.enrollment_id), use(row.token_hash), use(row.node_uuid), use(row.node_name),
         use(row.csr_pem), use(row.description), use(row.peer), use(row.requested_at),
-        use(row.certificate_pem), use(row.rejected);
+        use(row.certificate_pem), use(row.rejected), use(row.endorsement_key), use(row.requested);
     return absl::OkStatus();
   });
 }

@@ -16,14 +16,14 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
                                         NodeRecord& node) {
   return (session.prepare << "SELECT uuid, name, state, description, agent_version, boot_id, "
                              "earlier_boots, enrolled_at, last_seen_at, plan_sequence, "
-                             "report_sequence, last_run_id, last_run_result, locked_because "
-                             "FROM nodes "
+                             "report_sequence, last_run_id, last_run_result, locked_because, "
+                             "endorsement_key FROM nodes "
                           << where,
           into(node.uuid), into(node.name), into(node.state), into(node.description),
           into(node.agent_version), into(node.boot_id), into(node.earlier_boots),
           into(node.enrolled_at), into(node.last_seen_at), into(node.plan_sequence),
           into(node.report_sequence), into(node.last_run_id), into(node.last_run_result),
-          into(node.locked_because));
+          into(node.locked_because), into(node.endorsement_key));
 }
 
 }  // namespace
@@ -69,27 +69,29 @@ absl::Status SociNodeTable::Put(const NodeRecord& node) {
     NodeRecord& row = put.values;
     row = node;
     put.Run([&] {
-      return (context_.session.prepare
-                  << "INSERT INTO nodes (uuid, name, state, description, agent_version, boot_id, "
-                     "earlier_boots, enrolled_at, last_seen_at, plan_sequence, report_sequence, "
-                     "last_run_id, last_run_result, locked_because) VALUES (:uuid, :name, :state, "
-                     ":description, :version, :boot, :earlier, :enrolled, :seen, :plan, :report, "
-                     ":run, :result, :locked) "
-                     "ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, "
-                     "state = excluded.state, description = excluded.description, "
-                     "agent_version = excluded.agent_version, boot_id = excluded.boot_id, "
-                     "earlier_boots = excluded.earlier_boots, "
-                     "enrolled_at = excluded.enrolled_at, last_seen_at = excluded.last_seen_at, "
-                     "plan_sequence = excluded.plan_sequence, "
-                     "report_sequence = excluded.report_sequence, "
-                     "last_run_id = excluded.last_run_id, "
-                     "last_run_result = excluded.last_run_result, "
-                     "locked_because = excluded.locked_because",
-              use(row.uuid), use(row.name), use(row.state), use(row.description),
-              use(row.agent_version), use(row.boot_id), use(row.earlier_boots),
-              use(row.enrolled_at), use(row.last_seen_at), use(row.plan_sequence),
-              use(row.report_sequence), use(row.last_run_id), use(row.last_run_result),
-              use(row.locked_because));
+      return (
+          context_.session.prepare
+              << "INSERT INTO nodes (uuid, name, state, description, agent_version, boot_id, "
+                 "earlier_boots, enrolled_at, last_seen_at, plan_sequence, report_sequence, "
+                 "last_run_id, last_run_result, locked_because, endorsement_key) VALUES (:uuid, "
+                 ":name, :state, :description, :version, :boot, :earlier, :enrolled, :seen, "
+                 ":plan, :report, :run, :result, :locked, :tpm) "
+                 "ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, "
+                 "state = excluded.state, description = excluded.description, "
+                 "agent_version = excluded.agent_version, boot_id = excluded.boot_id, "
+                 "earlier_boots = excluded.earlier_boots, "
+                 "enrolled_at = excluded.enrolled_at, last_seen_at = excluded.last_seen_at, "
+                 "plan_sequence = excluded.plan_sequence, "
+                 "report_sequence = excluded.report_sequence, "
+                 "last_run_id = excluded.last_run_id, "
+                 "last_run_result = excluded.last_run_result, "
+                 "locked_because = excluded.locked_because, "
+                 "endorsement_key = excluded.endorsement_key",
+          use(row.uuid), use(row.name), use(row.state), use(row.description),
+          use(row.agent_version), use(row.boot_id), use(row.earlier_boots), use(row.enrolled_at),
+          use(row.last_seen_at), use(row.plan_sequence), use(row.report_sequence),
+          use(row.last_run_id), use(row.last_run_result), use(row.locked_because),
+          use(row.endorsement_key));
     });
     return absl::OkStatus();
   });

@@ -76,6 +76,8 @@ class SociTokenTable final : public TokenTable {
   absl::Status Insert(const TokenRecord& token) override;
   absl::StatusOr<TokenRecord> GetByHash(absl::string_view hash) override;
   absl::StatusOr<std::vector<TokenRecord>> List() override;
+  absl::StatusOr<std::vector<TokenRecord>> ListRequested() override;
+  absl::Status Delete(absl::string_view token_id) override;
   absl::Status MarkUsed(absl::string_view token_id, absl::Time now) override;
   absl::Status Revoke(absl::string_view token_id, absl::Time now) override;
 

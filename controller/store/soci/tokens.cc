@@ -12,11 +12,13 @@ using soci::use;
 soci::details::prepare_temp_type Select(soci::session& session, const char* where,
                                         TokenRecord& token) {
   return (session.prepare << "SELECT token_id, hash, node_name, require_approval, created_by, "
-                             "created_at, expires_at, used_at, revoked_at FROM tokens "
+                             "created_at, expires_at, used_at, revoked_at, endorsement_key, "
+                             "requested_from FROM tokens "
                           << where,
           into(token.token_id), into(token.hash), into(token.node_name),
           into(token.require_approval), into(token.created_by), into(token.created_at),
-          into(token.expires_at), into(token.used_at), into(token.revoked_at));
+          into(token.expires_at), into(token.used_at), into(token.revoked_at),
+          into(token.endorsement_key), into(token.requested_from));
 }
 
 absl::Status NotThere(absl::string_view token_id) {
@@ -28,11 +30,12 @@ absl::Status NotThere(absl::string_view token_id) {
 absl::Status SociTokenTable::Insert(const TokenRecord& token) {
   return Guard(context_.path, "tokens.Insert", [&]() -> absl::Status {
     context_.session << "INSERT INTO tokens (token_id, hash, node_name, require_approval, "
-                        "created_by, created_at, expires_at, used_at, revoked_at) VALUES (:id, "
-                        ":hash, :node, :approval, :by, :created, :expires, :used, :revoked)",
+                        "created_by, created_at, expires_at, used_at, revoked_at, endorsement_key, "
+                        "requested_from) VALUES (:id, :hash, :node, :approval, :by, :created, "
+                        ":expires, :used, :revoked, :tpm, :from)",
         use(token.token_id), use(token.hash), use(token.node_name), use(token.require_approval),
         use(token.created_by), use(token.created_at), use(token.expires_at), use(token.used_at),
-        use(token.revoked_at);
+        use(token.revoked_at), use(token.endorsement_key), use(token.requested_from);
     return absl::OkStatus();
   });
 }
@@ -53,6 +56,24 @@ absl::StatusOr<std::vector<TokenRecord>> SociTokenTable::List() {
     soci::statement statement =
         Select(context_.session, "ORDER BY created_at, node_name, token_id", token);
     return ReadAll(statement, token);
+  });
+}
+
+absl::StatusOr<std::vector<TokenRecord>> SociTokenTable::ListRequested() {
+  return Guard(
+      context_.path, "tokens.ListRequested", [&]() -> absl::StatusOr<std::vector<TokenRecord>> {
+        TokenRecord token;
+        soci::statement statement =
+            Select(context_.session, "WHERE requested_from <> '' ORDER BY created_at", token);
+        return ReadAll(statement, token);
+      });
+}
+
+absl::Status SociTokenTable::Delete(absl::string_view token_id) {
+  return Guard(context_.path, "tokens.Delete", [&]() -> absl::Status {
+    const std::string key(token_id);
+    context_.session << "DELETE FROM tokens WHERE token_id = :id", use(key);
+    return absl::OkStatus();
   });
 }
 

@@ -1,0 +1,145 @@
+#include "controller/enrollment/token_requests.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
+#include "common/base/digest.h"
+#include "common/base/id.h"
+#include "common/base/status.h"
+#include "common/base/text/peer.h"
+#include "common/pki/endorsement_key.h"
+#include "controller/audit/audit.h"
+#include "controller/enrollment/join_token.h"
+#include "controller/enrollment/name_rules.h"
+#include "controller/store/store.h"
+#include "controller/store/tables.h"
+
+namespace muster::controller {
+namespace {
+
+// A name is the algorithm, SHA-256, and the digest (TPM 2.0 Library, part 1, 16).
+constexpr absl::string_view kSha256Names("\x00\x0b", 2);
+constexpr size_t kNameBytes = 34;
+constexpr size_t kSecretBytes = 32;
+
+// The key that the request shows; nullopt: none.
+absl::StatusOr<std::optional<pki::EndorsementKey>> ReadKey(const TokenRequest& request) {
+  RETURN_IF_ERROR(ValidateNodeName(request.node_name));
+  if (request.endorsement_key_pem.empty()) return std::nullopt;
+  if (request.key_name.size() != kNameBytes || !absl::StartsWith(request.key_name, kSha256Names))
+    return absl::InvalidArgumentError("key_name is not the name of a TPM's key by SHA-256");
+  ASSIGN_OR_RETURN(pki::EndorsementKey key, pki::ParseEndorsementKey(request.endorsement_key_pem));
+  return key;
+}
+
+// PermissionDenied with the reason for the log.
+absl::Status CheckRule(const TokenRequests::Rule& rule, absl::string_view endorsement_key) {
+  const auto deny = [](absl::string_view why) { return absl::PermissionDeniedError(why); };
+  if (!rule.may_ask) return deny("the inventory does not have machines join as this node alone");
+  if (!rule.endorsement_key.empty() && rule.endorsement_key != endorsement_key)
+    return deny(endorsement_key.empty()
+                    ? "the inventory names a TPM, and the machine has shown none"
+                    : absl::StrCat("the inventory names another TPM than ", endorsement_key));
+  if (rule.needs_tpm && endorsement_key.empty())
+    return deny("the inventory asks for a TPM, and the machine has shown none");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+TokenRequests::TokenRequests(Store& store, Clock& clock, Hooks hooks)
+    : store_(store), clock_(clock), hooks_(std::move(hooks)) {}
+
+absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& request) {
+  const absl::Time now = clock_.Now();
+  if (!limiter_.MayTry(request.peer, now))
+    return absl::ResourceExhaustedError(
+        "too many attempts from this address; wait a minute and try again");
+  absl::StatusOr<std::optional<pki::EndorsementKey>> key = ReadKey(request);
+  if (!key.ok()) {
+    limiter_.Failed(request.peer, now);
+    return key.status();
+  }
+  const Rule rule = hooks_.rule_of(request.node_name);
+  TokenRecord record;
+  if (key->has_value()) record.endorsement_key = (*key)->sha256;
+  if (const absl::Status may = CheckRule(rule, record.endorsement_key); !may.ok())
+    return Refuse(request, may, now);
+
+  RequestedToken made;
+  std::string token;
+  if (key->has_value()) {
+    const std::string secret = RandomBytes(kSecretBytes);
+    const absl::MutexLock lock(&sealing_);
+    ASSIGN_OR_RETURN(made.sealed, hooks_.seal(**key, request.key_name, secret));
+    token = absl::BytesToHexString(secret);
+  } else {
+    token = made.token = NewJoinToken();
+  }
+  record.token_id = NewShortId("tok");
+  record.hash = HashJoinToken(token);
+  record.node_name = request.node_name;
+  record.requested_from = PeerNetwork(request.peer);
+  record.created_by = absl::StrCat("machine:", record.requested_from);
+  record.created_at = now;
+  record.expires_at = now + kTtl;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) { return Keep(txn, record, rule, now); }));
+  // Whoever has to be approved may ask a few times, and then now and again.
+  if (record.require_approval) limiter_.Failed(request.peer, now);
+  return made;
+}
+
+absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Rule& rule,
+                                 absl::Time now) {
+  const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(record.node_name);
+  if (!node.ok() && !absl::IsNotFound(node.status())) return node.status();
+  // A locked node's key was copied, and somebody has to look.
+  const bool is_locked = node.ok() && !node->locked_because.empty();
+  const bool is_known = !record.endorsement_key.empty() && !is_locked &&
+                        (rule.endorsement_key == record.endorsement_key ||
+                         (node.ok() && node->endorsement_key == record.endorsement_key));
+  record.require_approval = !is_known;
+  ASSIGN_OR_RETURN(const std::vector<TokenRecord> earlier, txn.tokens().ListRequested());
+  size_t of_name = 0, of_all = 0;
+  for (const TokenRecord& token : earlier) {
+    const bool is_same_machine =
+        token.node_name == record.node_name && !token.used_at.has_value() &&
+        token.endorsement_key == record.endorsement_key &&
+        (!token.endorsement_key.empty() || token.requested_from == record.requested_from);
+    if (token.expires_at <= now || is_same_machine) {
+      RETURN_IF_ERROR(txn.tokens().Delete(token.token_id));
+    } else if (token.require_approval && !token.used_at.has_value()) {
+      ++of_all;
+      of_name += token.node_name == record.node_name;
+    }
+  }
+  if (record.require_approval && (of_name >= kMaxOfName || of_all >= kMaxOfAll))
+    return absl::ResourceExhaustedError(
+        absl::StrCat("too many machines ask to join", of_name >= kMaxOfName ? " as " : "",
+                     of_name >= kMaxOfName ? record.node_name : "", "; try again in some minutes"));
+  return txn.tokens().Insert(record);
+}
+
+absl::Status TokenRequests::Refuse(const TokenRequest& request, const absl::Status& why,
+                                   absl::Time now) {
+  limiter_.Failed(request.peer, now);
+  if (const std::optional<std::string> before = refusals_.Note(request.peer, now);
+      before.has_value()) {
+    RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
+      return Audit(txn, now, {"stranger", request.peer}, "node.refuse", request.node_name,
+                   absl::StrCat(why.message(), before->empty() ? "" : "; before that, ", *before));
+    }));
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("this machine may not join as ", request.node_name,
+                   " by itself: the inventory has no `boot_join` for it, or names another TPM by "
+                   "`boot_tpm`; a token of `muster token create --nodes ",
+                   request.node_name, "` admits it in any case"));
+}
+
+}  // namespace muster::controller
