@@ -1,13 +1,20 @@
 // The agent's subcommands. Each returns the program's exit status.
 #pragma once
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace muster::agent {
 
 struct Flags;
 
+// The exit status of a command that has ended so, after a line on standard error if it failed.
+int ExitStatus(absl::string_view command, const absl::Status& end);
+
 // Runs until SIGTERM or SIGINT. REQUIRES: no other thread is running yet.
 int RunCommand(const Flags& flags);
 int JoinCommand(const Flags& flags);
+int JoinBootCommand(const Flags& flags);
 // Prints its findings; 1 when something is wrong.
 int CheckCommand(const Flags& flags);
 // Prints what is wrong with the node by the agent's last report; see agent/health/local_report.h.

@@ -19,6 +19,7 @@
 #include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "common/base/text/join_word.h"
 #include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
@@ -53,6 +54,7 @@ absl::StatusOr<disk::InstallOrder> OrderOfBoot(const std::map<std::string, std::
                               .sha256 = word("muster.sha256"),
                               .image = word("muster.install"),
                               .report = word("muster.report"),
+                              .join = word(kJoinWord),
                               .device = word("muster.disk")};
   if (!order.image.empty() && IsSha256(order.sha256)) return order;
   return absl::FailedPreconditionError(
@@ -116,16 +118,10 @@ absl::Status Settle(const Flags& flags) {
   return end == disk::Settler::End::kGoBack ? units.StartReboot() : absl::OkStatus();
 }
 
-int EndOf(const char* command, const absl::Status& status) {
-  if (status.ok()) return 0;
-  std::cerr << "muster-agent disk " << command << ": " << status.message() << std::endl;
-  return 1;
-}
-
 }  // namespace
 
-int DiskInstallCommand(const Flags&) { return EndOf("install", Install()); }
+int DiskInstallCommand(const Flags&) { return ExitStatus("disk install", Install()); }
 
-int DiskSettleCommand(const Flags& flags) { return EndOf("settle", Settle(flags)); }
+int DiskSettleCommand(const Flags& flags) { return ExitStatus("disk settle", Settle(flags)); }
 
 }  // namespace muster::agent

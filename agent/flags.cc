@@ -21,6 +21,19 @@ void AddJoinFlags(CLI::App& join, Flags& flags) {
   join.add_flag("--no-start", flags.no_start, "do not enable and start the service");
 }
 
+CLI::App* AddJoinBoot(CLI::App& app, Flags& flags) {
+  CLI::App* join = app.add_subcommand(
+      "join-boot",
+      "make this machine the node that the boot server has named by muster.join= of the kernel's "
+      "command line: without a token, by its TPM or an administrator's approval; "
+      "muster-join.service runs it");
+  join->add_option("--tpm", flags.tcti,
+                   "how the TPM is reached, as tpm2-tools have it (default: device:/dev/tpmrm0, "
+                   "where that is)")
+      ->type_name("TCTI");
+  return join;
+}
+
 struct ImageCommands {
   CLI::App* facts;
   CLI::App* apply;
@@ -101,6 +114,7 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   CLI::App* run = app.add_subcommand("run", "run the daemon; systemd starts it");
   CLI::App* join = app.add_subcommand("join", "make this machine a node of a cluster");
   AddJoinFlags(*join, flags);
+  CLI::App* join_boot = AddJoinBoot(app, flags);
   CLI::App* check =
       app.add_subcommand("check", "check whether this node has joined and reaches its controller");
   CLI::App* health = app.add_subcommand(
@@ -128,6 +142,7 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   }
   flags.command = run->parsed()            ? Command::kRun
                   : join->parsed()         ? Command::kJoin
+                  : join_boot->parsed()    ? Command::kJoinBoot
                   : check->parsed()        ? Command::kCheck
                   : health->parsed()       ? Command::kHealth
                   : image.facts->parsed()  ? Command::kImageFacts

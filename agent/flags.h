@@ -11,6 +11,7 @@ namespace muster::agent {
 enum class Command {
   kRun,
   kJoin,
+  kJoinBoot,
   kCheck,
   kHealth,
   kImageFacts,
@@ -31,6 +32,8 @@ struct Flags {
   JoinOptions join;
   std::string token_file;  // "-": standard input
   bool no_start = false;   // leave the service alone
+  // join-boot
+  std::string tcti;  // empty: the TPM of the kernel's resource manager, if there is one
   // upgrade
   bool upgrades_controller = false;
   // health

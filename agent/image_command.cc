@@ -205,11 +205,6 @@ absl::Status SealImage(const Flags& flags) {
   return files.WriteAtomically(flags.files_file, list, {.mode = 0644});
 }
 
-int Fail(const char* command, const absl::Status& status) {
-  std::cerr << "muster-agent image " << command << ": " << status.message() << std::endl;
-  return 1;
-}
-
 }  // namespace
 
 int ImageFactsCommand(const Flags& flags) {
@@ -218,20 +213,14 @@ int ImageFactsCommand(const Flags& flags) {
   auto& real_processes = *new sys::RealProcessRunner;
   auto& processes = *new RootProcesses(real_processes, OfflineVariables());
   const absl::StatusOr<std::string> facts = SerializedRootFacts(processes, clock);
-  if (!facts.ok()) return Fail("facts", facts.status());
+  if (!facts.ok()) return ExitStatus("image facts", facts.status());
   std::cout << *facts << std::flush;
   if (std::cout.good()) return 0;
-  return Fail("facts", absl::UnavailableError("standard output cannot be written"));
+  return ExitStatus("image facts", absl::UnavailableError("standard output cannot be written"));
 }
 
-int ImageApplyCommand(const Flags& flags) {
-  const absl::Status applied = ApplyImage(flags);
-  return applied.ok() ? 0 : Fail("apply", applied);
-}
+int ImageApplyCommand(const Flags& flags) { return ExitStatus("image apply", ApplyImage(flags)); }
 
-int ImageSealCommand(const Flags& flags) {
-  const absl::Status sealed = SealImage(flags);
-  return sealed.ok() ? 0 : Fail("seal", sealed);
-}
+int ImageSealCommand(const Flags& flags) { return ExitStatus("image seal", SealImage(flags)); }
 
 }  // namespace muster::agent

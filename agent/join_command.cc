@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -10,9 +12,12 @@
 #include "agent/commands.h"
 #include "agent/flags.h"
 #include "agent/session/join.h"
+#include "agent/session/tpm.h"
 #include "agent/upgrade/upgrade_place.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/text/join_word.h"
+#include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
 
@@ -20,6 +25,10 @@ namespace muster::agent {
 namespace {
 
 constexpr size_t kMaxTokenBytes = 4096;
+// The kernel's resource manager, which lets several programs use the TPM.
+constexpr char kTpmDevice[] = "/dev/tpmrm0";
+// In memory.
+constexpr char kTpmFolder[] = "/run/muster-tpm";
 
 absl::StatusOr<std::string> ReadToken(const std::string& path, sys::FileSystem& files) {
   std::string token;
@@ -58,24 +67,66 @@ absl::Status StartService() {
   return absl::OkStatus();
 }
 
+// systemd passes it on to the console and the journal, where the command is a unit's.
+void Tell(absl::string_view line) { std::cout << line << std::endl; }
+
 absl::Status Join(const Flags& flags) {
   RealClock clock;
   sys::RealFileSystem files;
   JoinOptions options = flags.join;
   ASSIGN_OR_RETURN(options.token, ReadToken(flags.token_file, files));
   options.description = Describe();
-  RETURN_IF_ERROR(Join(options, Paths(flags.state_directory), files, clock,
-                       [](absl::string_view line) { std::cout << line << std::endl; }));
+  RETURN_IF_ERROR(Join(options, Paths(flags.state_directory), files, clock, Tell));
   return flags.no_start ? absl::OkStatus() : StartService();
+}
+
+absl::StatusOr<JoinOptions> OptionsOfBoot(sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const std::string line, files.Read("/proc/cmdline"));
+  const std::map<std::string, std::string> words = ParseKernelArguments(line);
+  const auto found = words.find(kJoinWord);
+  if (found == words.end())
+    return absl::FailedPreconditionError(
+        "this machine was not booted to join: the kernel's command line has no muster.join=. The "
+        "inventory's variable `boot_join` has the boot server write it");
+  ASSIGN_OR_RETURN(const JoinWord word, ParseJoinWord(found->second));
+  JoinOptions options;
+  options.node_name = word.node;
+  options.enrollment = word.enrollment;
+  options.controller = word.controller;
+  options.ca_pin = word.ca_pin;
+  options.description = Describe();
+  return options;
+}
+
+// nullopt: the machine has none.
+absl::StatusOr<std::optional<std::string>> FindTpm(const Flags& flags, sys::FileSystem& files) {
+  if (!flags.tcti.empty()) return flags.tcti;
+  ASSIGN_OR_RETURN(const std::optional<sys::FileStat> device, files.Stat(kTpmDevice));
+  if (!device.has_value()) return std::nullopt;
+  return absl::StrCat("device:", kTpmDevice);
+}
+
+absl::Status JoinBoot(const Flags& flags) {
+  RealClock clock;
+  sys::RealFileSystem files;
+  sys::RealProcessRunner processes;
+  ASSIGN_OR_RETURN(JoinOptions options, OptionsOfBoot(files));
+  ASSIGN_OR_RETURN(const std::optional<std::string> tcti, FindTpm(flags, files));
+  std::optional<Tpm> tpm;
+  if (tcti.has_value())
+    options.tpm = &tpm.emplace(
+        Tpm::Means{.processes = processes, .files = files, .folder = kTpmFolder, .tcti = *tcti});
+  Tell(absl::StrCat("muster: joining as ", options.node_name,
+                    tcti.has_value() ? ", proved by the TPM" : ", without a TPM"));
+  RETURN_IF_ERROR(Join(options, Paths(flags.state_directory), files, clock,
+                       [](absl::string_view line) { Tell(absl::StrCat("muster: ", line)); }));
+  return StartService();
 }
 
 }  // namespace
 
-int JoinCommand(const Flags& flags) {
-  const absl::Status status = Join(flags);
-  if (status.ok()) return 0;
-  std::cerr << "muster-agent join: " << status.message() << std::endl;
-  return 1;
-}
+int JoinCommand(const Flags& flags) { return ExitStatus("join", Join(flags)); }
+
+int JoinBootCommand(const Flags& flags) { return ExitStatus("join-boot", JoinBoot(flags)); }
 
 }  // namespace muster::agent

@@ -25,6 +25,8 @@ int Main(int argc, char** argv) {
       return RunCommand(flags);
     case Command::kJoin:
       return JoinCommand(flags);
+    case Command::kJoinBoot:
+      return JoinBootCommand(flags);
     case Command::kCheck:
       return CheckCommand(flags);
     case Command::kHealth:

@@ -12,6 +12,7 @@
 #include "agent/sys/block_devices.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/base/text/join_word.h"
 #include "common/sys/atomic_write.h"
 #include "common/sys/file_system.h"
 #include "common/value/disk_layout.h"
@@ -219,6 +220,7 @@ absl::StatusOr<BootEntry> Installer::WriteRoot(const InstallOrder& order,
       {"muster.esp", ByUuid(*table.Find(kEspPartition))}};
   for (const auto& [name, value] : words) options_.push_back(absl::StrCat(name, "=", value));
   if (!order.report.empty()) options_.push_back(absl::StrCat("muster.report=", order.report));
+  if (!order.join.empty()) options_.push_back(absl::StrCat(kJoinWord, "=", order.join));
   return entry;
 }
 

@@ -7,15 +7,18 @@
 #include <grpcpp/client_context.h>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "agent/session/channel.h"
 #include "agent/session/pinned_ca.h"
+#include "agent/session/tpm.h"
 #include "agent/state/identity.h"
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/pki/certificate.h"
+#include "common/pki/endorsement_key.h"
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/enrollment.grpc.pb.h"
@@ -56,18 +59,21 @@ struct Request {
 
 // The request of an interrupted join, or a new one; it is on disk before anybody learns of it. The
 // controller repeats its answer only for the same uuid and CSR, and a join token works once.
+// `uuid`: that of the machine; "": any.
 absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& paths,
-                                    sys::FileSystem& files) {
+                                    sys::FileSystem& files, const std::string& machine) {
   RETURN_IF_ERROR(MakeStateDirectories(paths, files));
   if (!options.force) {
     absl::StatusOr<std::string> uuid = files.Read(paths.JoinUuid());
     const absl::StatusOr<std::string> key = files.Read(paths.JoinKey());
     const absl::StatusOr<std::string> csr = files.Read(paths.JoinRequest());
     if (uuid.ok()) absl::StripAsciiWhitespace(&*uuid);
-    if (uuid.ok() && key.ok() && csr.ok() && IsUuid(*uuid)) return Request{*uuid, *key, *csr};
+    if (uuid.ok() && key.ok() && csr.ok() && IsUuid(*uuid) && (machine.empty() || machine == *uuid))
+      return Request{*uuid, *key, *csr};
   }
   ASSIGN_OR_RETURN(pki::KeyAndCsr made, pki::MakeKeyAndCsr(options.node_name));
-  Request request{NewUuid(), std::move(made.key_pem), std::move(made.csr_pem)};
+  Request request{machine.empty() ? NewUuid() : machine, std::move(made.key_pem),
+                  std::move(made.csr_pem)};
   // The request counts as complete once its CSR exists. With --force, the machine's present
   // identity stays as it is until the controller has admitted it.
   RETURN_IF_ERROR(files.Remove(paths.JoinRequest(), false));
@@ -89,11 +95,36 @@ class EnrollmentClient {
   EnrollmentClient(const JoinOptions& options, const std::string& ca_pem, Clock& clock)
       : options_(options),
         clock_(clock),
+        token_(options.token),
         stub_(v1::EnrollmentService::NewStub(OpenEnrollmentChannel(options.enrollment, ca_pem))) {}
+
+  // Asks for a token, and for the TPM to open it; it is this client's then. The uuid to enroll
+  // with,
+  // "" for any.
+  absl::StatusOr<std::string> RequestToken() {
+    v1::RequestTokenRequest request;
+    request.set_node_name(options_.node_name);
+    pki::EndorsementKey key;
+    if (options_.tpm != nullptr) {
+      ASSIGN_OR_RETURN(Tpm::Proof proof, options_.tpm->Prove());
+      ASSIGN_OR_RETURN(key, pki::ParseEndorsementKey(proof.endorsement_key_pem));
+      request.set_endorsement_key_pem(key.public_pem);
+      request.set_key_name(std::move(proof.key_name));
+    }
+    v1::RequestTokenResponse response;
+    const std::unique_ptr<grpc::ClientContext> context = NewContext();
+    RETURN_IF_ERROR(Annotate(FromGrpc(stub_->RequestToken(context.get(), request, &response)),
+                             absl::StrCat("asking ", options_.enrollment, " for a token")));
+    token_ = response.token();
+    if (options_.tpm == nullptr) return std::string();
+    ASSIGN_OR_RETURN(const std::string secret, options_.tpm->Open(response.sealed_token()));
+    token_ = absl::BytesToHexString(secret);
+    return pki::MachineUuid(key.sha256, options_.node_name);
+  }
 
   absl::StatusOr<v1::EnrollResponse> Enroll(const std::string& uuid, const std::string& csr_pem) {
     v1::EnrollRequest request;
-    request.set_token(options_.token);
+    request.set_token(token_);
     request.set_node_name(options_.node_name);
     request.set_csr_pem(csr_pem);
     request.set_node_uuid(uuid);
@@ -108,7 +139,7 @@ class EnrollmentClient {
   absl::StatusOr<v1::EnrollResponse> Ask(const std::string& enrollment_id) {
     v1::GetEnrollmentRequest request;
     request.set_enrollment_id(enrollment_id);
-    request.set_token(options_.token);
+    request.set_token(token_);
     v1::EnrollResponse response;
     const std::unique_ptr<grpc::ClientContext> context = NewContext();
     RETURN_IF_ERROR(FromGrpc(stub_->GetEnrollment(context.get(), request, &response)));
@@ -124,6 +155,7 @@ class EnrollmentClient {
 
   const JoinOptions& options_;
   Clock& clock_;
+  std::string token_;
   const std::unique_ptr<v1::EnrollmentService::Stub> stub_;
 };
 
@@ -158,9 +190,18 @@ absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSyste
   if (!options.force) RETURN_IF_ERROR(RefuseSecondJoin(paths, files));
   ASSIGN_OR_RETURN(const std::string pinned_ca,
                    FetchPinnedCa(options.enrollment, options.ca_pin, kHandshakeTimeout));
-  ASSIGN_OR_RETURN(const Request request, MakeRequest(options, paths, files));
   EnrollmentClient client(options, pinned_ca, clock);
-  ASSIGN_OR_RETURN(v1::EnrollResponse response, client.Enroll(request.uuid, request.csr_pem));
+  const bool asks_itself = options.token.empty();
+  std::string machine;
+  if (asks_itself) {
+    ASSIGN_OR_RETURN(machine, client.RequestToken());
+  }
+  ASSIGN_OR_RETURN(const Request request, MakeRequest(options, paths, files, machine));
+  absl::StatusOr<v1::EnrollResponse> enrolled = client.Enroll(request.uuid, request.csr_pem);
+  // The controller knows the uuid of an interrupted join, which the new token does not continue.
+  if (asks_itself && absl::IsFailedPrecondition(enrolled.status()))
+    RETURN_IF_ERROR(ForgetRequest(paths, files));
+  ASSIGN_OR_RETURN(v1::EnrollResponse response, std::move(enrolled));
   absl::StatusOr<v1::EnrollResponse> decided =
       AwaitDecision(client, std::move(response), options, request.csr_pem, clock, say);
   // This request will never give a certificate: the next join makes another.

@@ -17,21 +17,28 @@ class FileSystem;
 
 namespace muster::agent {
 
+class Tpm;
+
 // The contents of the join line.
 struct JoinOptions {
-  std::string controller;   // host:port of the main listener
-  std::string enrollment;   // host:port of the enrollment listener
-  std::string node_name;    // in the inventory
-  std::string ca_pin;       // "sha256:<hex>" of the CA certificate
-  std::string token;        // never logged
+  std::string controller;  // host:port of the main listener
+  std::string enrollment;  // host:port of the enrollment listener
+  std::string node_name;   // in the inventory
+  std::string ca_pin;      // "sha256:<hex>" of the CA certificate
+  // Never logged. Empty: the machine asks for one itself, as one that has booted from the network.
+  std::string token;
   std::string description;  // for the administrator who approves
   // Join although the machine is a node already, under a new uuid.
   bool force = false;
+  // With an empty token, by which the machine proves which one it is; nullptr: it has none, and an
+  // administrator compares keys. Must outlive the call.
+  Tpm* tpm = nullptr;
 };
 
 // Authenticates the controller by its CA's digest, presents token and CSR, waits for the
 // administrator if approval is required, and stores the identity. `say` gets lines for the waiting
-// person. Called again after an interruption, it continues with the same uuid and CSR.
+// person. Called again after an interruption, it continues with the same uuid and CSR. With a TPM
+// the uuid is the one that follows from its key and the node's name.
 absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
                   Clock& clock, const std::function<void(absl::string_view)>& say);
 

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/text/join_word.h"
 #include "common/base/text/plain_text.h"
 #include "controller/boot/boot_request.h"
 
@@ -47,6 +48,7 @@ std::string RenderImageScript(const ImageScript& script) {
     absl::StrAppend(&arguments, " muster.report=", script.server, ReportPath(script.boot_id));
   if (!script.discovery.empty())
     absl::StrAppend(&arguments, " muster.discovery=", script.discovery);
+  if (!script.join.empty()) absl::StrAppend(&arguments, " ", kJoinWord, "=", script.join);
   for (const std::string& argument : script.kernel_arguments) {
     // ${…} would be iPXE's.
     if (!absl::StrContains(argument, '$') && argument != kBoot)

@@ -28,6 +28,7 @@ struct ImageScript {
   std::string install;
   std::string disk;
   std::string discovery;  // where a machine that is no node tells of itself; "": it is one
+  std::string join;       // the value of kJoinWord; "": it does not join by itself
   std::vector<std::string> kernel_arguments;  // the definition's
 };
 // Fetches kernel and initrd and starts them with the lease that iPXE has.

@@ -84,6 +84,7 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
       script.what = absl::StrCat(answer->node, " boots ", answer->what);
       script.node = answer->node;
       script.boot_id = answer->boot_id;
+      script.join = answer->join;
       if (answer->is_for_disk) {
         script.what = absl::StrCat(answer->node, " writes ", answer->what, " to its disk");
         script.install = answer->what;

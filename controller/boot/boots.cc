@@ -14,6 +14,7 @@
 #include "controller/audit/audit.h"
 #include "controller/image/image_store.h"
 #include "controller/inventory/inventory.h"
+#include "controller/inventory/self_join.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
@@ -261,6 +262,17 @@ absl::StatusOr<bool> Boots::OnDiscovery(const std::string& mac, absl::string_vie
   return is_node;
 }
 
+std::string Boots::JoinOf(const Inventory& inventory, const Node& node,
+                          const Decision& decision) const {
+  // Whoever looks at a machine in its rescue image wants no node.
+  if (decision.choice.kind != BootChoice::Kind::kImage ||
+      SelfJoinOf(inventory, node).mode == SelfJoin::Mode::kNo)
+    return "";
+  JoinWord join = means_.join;
+  join.node = node.name;
+  return join.ToString();
+}
+
 absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view peer) {
   ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   const absl::Time now = means_.clock.Now();
@@ -290,6 +302,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
       answer.is_for_disk = IsForDisk(**image);
       if (answer.is_for_disk) answer.disk = BootDefaultOf(*inventory, *node).disk;
       answer.image = *std::move(image);
+      answer.join = JoinOf(*inventory, *node, decision);
     } else {
       answer.kind = Answer::Kind::kNoImage;
       answer.trouble = std::string(image.status().message());

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/base/text/join_word.h"
 #include "common/base/worker.h"
 #include "controller/boot/decision.h"
 #include "controller/boot/unknown_machines.h"
@@ -53,6 +54,7 @@ struct Answer {
   // Whether kImage is written to a disk, and which one, see BootDefault; "": as the image says.
   bool is_for_disk = false;
   std::string disk;
+  std::string join;  // the value of kJoinWord; "": it does not join by itself
 };
 
 // Orders are in the store; so are boots and their steps, which a thread of its own writes a
@@ -73,6 +75,7 @@ class Boots {
     image::ImageStore& images;
     std::function<absl::StatusOr<std::shared_ptr<const Inventory>>()> inventory;
     std::function<void(absl::string_view)> warn;  // writes to the log
+    JoinWord join = {};                           // of all nodes, without the name
   };
 
   // What `means` refers to must outlive the object.
@@ -136,6 +139,7 @@ class Boots {
   absl::StatusOr<InventoryPtr> ReadInventory() const;
   // What a machine is told that is no node.
   Answer AnswerStranger(const Inventory& inventory) const;
+  std::string JoinOf(const Inventory& inventory, const Node& node, const Decision& decision) const;
   Current* FindBoot(const std::string& boot_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const BootOrderRecord* OrderOf(const std::string& node) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void AddStep(Current& current, v1::BootPhase phase, std::string detail)

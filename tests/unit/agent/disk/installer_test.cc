@@ -89,7 +89,8 @@ class Machine {
     return {.root_file = root,
             .sha256 = Sha256Hex("root of " + name),
             .image = name + "@1a2b3c4d5e6f",
-            .report = "http://10.0.0.1:7483/report/x"};
+            .report = "http://10.0.0.1:7483/report/x",
+            .join = "c001,login1:7444,login1:7443,sha256:ab"};
   }
 
   absl::StatusOr<Installed> Install(const InstallOrder& order) {
@@ -159,7 +160,8 @@ TEST(InstallerTest, AnEmptyDiskBecomesBootable) {
   const std::string entry = TextOf(machine.Esp() + "/loader/entries/muster-a+3.conf");
   for (const char* word :
        {"boot=muster panic=30 console=ttyS0 ", "muster.slot=a ", "muster.image=one@1a2b3c4d5e6f ",
-        "muster.state=/dev/disk/by-partuuid/", "muster.report=http://10.0.0.1:7483/report/x"})
+        "muster.state=/dev/disk/by-partuuid/", "muster.report=http://10.0.0.1:7483/report/x",
+        "muster.join=c001,login1:7444,login1:7443,sha256:ab"})
     EXPECT_THAT(entry, HasSubstr(word));
 }
 

@@ -8,16 +8,21 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
 
 #include "absl/strings/str_cat.h"
 #include "agent/session/join.h"
+#include "agent/session/tpm.h"
 #include "agent/state/identity.h"
 #include "common/base/clock.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
+#include "common/pki/openssl.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/enrollment.grpc.pb.h"
+#include "tests/fakes/fake_process_runner.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
@@ -28,6 +33,9 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
+
+// What a TPM that opens "\x01\x02" reads, in hexadecimal.
+constexpr char kOpened[] = "0102";
 
 // An enrollment listener with TLS, whose administrator approves at the second question.
 class FakeEnrollment final : public v1::EnrollmentService::Service {
@@ -56,12 +64,23 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   bool lose_first_answer = false;
   grpc::Status wrong;  // answers a question instead of the decision
   std::vector<v1::EnrollRequest> requests;
+  std::vector<v1::RequestTokenRequest> asked;
 
  private:
+  grpc::Status RequestToken(grpc::ServerContext*, const v1::RequestTokenRequest* request,
+                            v1::RequestTokenResponse* response) override {
+    asked.push_back(*request);
+    if (request->endorsement_key_pem().empty()) {
+      response->set_token("tok-1");
+    } else {
+      response->set_sealed_token("sealed");
+    }
+    return grpc::Status::OK;
+  }
   grpc::Status Enroll(grpc::ServerContext*, const v1::EnrollRequest* request,
                       v1::EnrollResponse* response) override {
     requests.push_back(*request);
-    if (request->token() != "tok-1") {
+    if (request->token() != "tok-1" && request->token() != kOpened) {
       return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the token is used");
     }
     if (lose_first_answer && requests.size() == 1) {
@@ -130,6 +149,46 @@ TEST_F(JoinTest, WaitsForApprovalAndStoresTheIdentity) {
   EXPECT_EQ(identity->controller_address, "login1:7443");
   EXPECT_EQ(identity->node_uuid, server_.requests[0].node_uuid());
   EXPECT_FALSE(files_.Stat(paths_.JoinRequest())->has_value());
+}
+
+TEST_F(JoinTest, AsksForATokenWhereNobodyGaveItOne) {
+  options_.token.clear();
+  ASSERT_OK(Run());
+  ASSERT_EQ(server_.asked.size(), 1u);
+  EXPECT_EQ(server_.asked[0].node_name(), "c001");
+  EXPECT_EQ(server_.requests[0].token(), "tok-1");
+  EXPECT_THAT(said_, HasSubstr("muster node approve c001")) << "an administrator compares the keys";
+}
+
+TEST_F(JoinTest, WithATpmItIsTheSameMachineAfterEachBoot) {
+  const std::string folder = dir_.path() + "/tpm";
+  const pki::KeyPtr key(EVP_RSA_gen(2048));
+  const pki::BioPtr pem(BIO_new(BIO_s_mem()));
+  ASSERT_EQ(PEM_write_bio_PUBKEY(pem.get(), key.get()), 1);
+  const std::string public_pem = pki::BioText(pem.get());
+  testing::FakeProcessRunner processes;
+  processes.On("tpm2_", testing::FakeProcessRunner::Prints(""));
+  const auto leaves = [&](const std::string& name, const std::string& content) {
+    return [&, name, content](const sys::ProcessSpec&) {
+      EXPECT_OK(files_.WriteAtomically(folder + "/" + name, content, {.mode = 0600}));
+      return testing::FakeProcessRunner::Prints("");
+    };
+  };
+  processes.On("tpm2_createek", leaves("ek.pem", public_pem));
+  processes.On("tpm2_createak", leaves("ak.name", std::string(34, 'n')));
+  processes.On("tpm2_activatecredential", leaves("secret", "\x01\x02"));
+  Tpm tpm({.processes = processes, .files = files_, .folder = folder, .tcti = "device:/d"});
+  options_.token.clear();
+  options_.tpm = &tpm;
+  ASSERT_OK(Run());
+  EXPECT_EQ(server_.asked[0].endorsement_key_pem(), public_pem);
+  EXPECT_EQ(server_.requests[0].token(), kOpened);
+  // The next boot, with nothing of this one.
+  ASSERT_OK(files_.Remove(paths_.root(), /*recursive=*/true));
+  ASSERT_OK(Run());
+  EXPECT_EQ(server_.requests[1].node_uuid(), server_.requests[0].node_uuid());
+  EXPECT_NE(server_.requests[1].csr_pem(), server_.requests[0].csr_pem());
+  EXPECT_EQ(LoadIdentity(paths_, files_)->node_uuid, server_.requests[0].node_uuid());
 }
 
 TEST_F(JoinTest, ARequestWhoseTimeIsOverIsMadeAnew) {

@@ -37,6 +37,13 @@ TEST(BootScriptTest, AnImageForADisk) {
   EXPECT_THAT(RenderImageScript(script), HasSubstr(" muster.disk=serial:S1 "));
 }
 
+TEST(BootScriptTest, ANodeThatJoinsByItself) {
+  ImageScript script = WorkerScript();
+  script.join = "c001,login1:7444,login1:7443,sha256:ab";
+  EXPECT_THAT(RenderImageScript(script),
+              HasSubstr(" muster.join=c001,login1:7444,login1:7443,sha256:ab "));
+}
+
 TEST(BootScriptTest, AMachineThatIsNoNode) {
   ImageScript script = WorkerScript();
   script.boot_id.clear();

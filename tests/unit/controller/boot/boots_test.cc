@@ -55,6 +55,10 @@ class BootsTest : public ::testing::Test {
           return inventory_;
         },
         .warn = [](absl::string_view) {},
+        .join = {.node = "",
+                 .enrollment = "login1:7444",
+                 .controller = "login1:7443",
+                 .ca_pin = "sha256:ab"},
     });
     ASSERT_OK(boots_->Start());
   }
@@ -174,6 +178,20 @@ TEST_F(BootsTest, NobodyTellsOfItselfUnasked) {
   EXPECT_THAT(boots_->OnDiscovery("aa:aa:aa:aa:aa:aa", kPeer, v1::Facts(), absl::ZeroDuration()),
               StatusIs(absl::StatusCode::kNotFound, ::testing::_));
   EXPECT_THAT(boots_->ListUnknown().machines(), IsEmpty());
+}
+
+TEST_F(BootsTest, ANodeIsToldWhomToJoinWhereTheInventorySaysSo) {
+  Keep("worker", "a root");
+  Keep("debian-rescue", "another root");
+  const auto join = [&](const std::string& vars) {
+    Describe(absl::StrCat("\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\", vars: {", vars,
+                          "}}\n"));
+    return boots_->Begin(kMac, kPeer).value().join;
+  };
+  EXPECT_EQ(join("boot: worker"), "");
+  EXPECT_EQ(join("boot: worker, boot_join: approve"), "c001,login1:7444,login1:7443,sha256:ab");
+  EXPECT_EQ(join("boot: rescue, boot_join: approve"), "");
+  EXPECT_EQ(join("boot: disk, boot_join: approve"), "");
 }
 
 TEST_F(BootsTest, StepsAreSeenOnceEachAndSurviveARestart) {
