@@ -10,6 +10,7 @@
 #include "common/base/text/hostlist.h"
 #include "controller/audit/audit.h"
 #include "controller/run/run_records.h"
+#include "controller/run/run_state.h"
 #include "controller/store/tables.h"
 #include "muster/v1/run.pb.h"
 
@@ -19,6 +20,26 @@ namespace {
 // Errors after which the store may accept the same later: it is full, or locked by another process.
 bool MayPass(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
+
+// Runs that are looked at for a node that has lost what was applied to it.
+constexpr uint32_t kEarlierRuns = 1000;
+
+// The newest run that applied its playbook whole and came to its end on the node. NotFound: there
+// is none.
+absl::StatusOr<RunRecord> NewestWholeRun(Transaction& txn, const NodeRecord& node) {
+  const auto is_it = [&](const RunRecord& run) {
+    if (run.state == RunRecord::kRunning || !IsAppliedWhole(RequestOf(run))) return false;
+    const absl::StatusOr<RunNodeRecord> part = txn.runs().GetNode(run.run_id, node.name);
+    return part.ok() && part->state == NodePhaseName(NodePhase::kDone);
+  };
+  // Mostly it is the last one.
+  absl::StatusOr<RunRecord> last = txn.runs().Get(node.last_run_id);
+  if (last.ok() && is_it(*last)) return last;
+  ASSIGN_OR_RETURN(std::vector<RunRecord> earlier, txn.runs().List(kEarlierRuns));
+  for (RunRecord& run : earlier)
+    if (is_it(run)) return std::move(run);
+  return absl::NotFoundError("no run has applied a whole playbook");
 }
 
 }  // namespace
@@ -31,6 +52,10 @@ void CatchUps::Consider(const std::string& uuid) {
   RunRecord missed;
   const absl::Status status = with_.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(node, txn.nodes().Get(uuid));
+    if (node.last_run_result == kRunLost) {
+      ASSIGN_OR_RETURN(missed, NewestWholeRun(txn, node));
+      return absl::OkStatus();
+    }
     if (node.last_run_result != "unreachable") return absl::NotFoundError("nothing missed");
     ASSIGN_OR_RETURN(missed, txn.runs().Get(node.last_run_id));
     return absl::OkStatus();
@@ -48,11 +73,15 @@ void CatchUps::StartDue() {
   for (CatchUpBatch& batch : batches_.TakeDue(with_.clock.Now())) {
     RunRecord missed;
     std::vector<std::string> still;
+    bool is_lost = false;
     const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(missed, txn.runs().Get(batch.run_id));
       for (const std::string& name : batch.nodes) {
         const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
-        if (node.ok() && node->last_run_id == batch.run_id) still.push_back(name);
+        if (node.ok() && (node->last_run_id == batch.run_id || node->last_run_result == kRunLost)) {
+          is_lost |= node->last_run_result == kRunLost;
+          still.push_back(name);
+        }
       }
       return absl::OkStatus();
     });
@@ -70,6 +99,8 @@ void CatchUps::StartDue() {
     // The administrator's answer about jobs was about those of that time, not about today's.
     request.set_reboot_with_jobs(false);
     request.set_leave_out_busy(false);
+    // A plan was made for what was there.
+    if (is_lost) request.clear_plan_sha256();
     const absl::Status created = create_(request, missed.mandate, batch.run_id);
     if (MayPass(created)) wait_for_store(batch);
     if (created.ok() || MayPass(created)) continue;

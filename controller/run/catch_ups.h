@@ -1,4 +1,5 @@
-// Runs for nodes that missed their last one and have come back.
+// Runs for nodes that missed their last one and have come back, or have come back without what was
+// applied to them.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,8 @@ class CatchUps {
   // `with` must outlive the object.
   CatchUps(const RunCollaborators& with, Create create);
 
-  // The node is connected; it may have missed its last run.
+  // The node is connected; it may have missed its last run. One that has lost what was applied to
+  // it gets the newest run again that applied its playbook whole.
   void Consider(const std::string& uuid);
   // Creates the runs of the nodes that have waited for others long enough. What the store cannot
   // take now waits again.

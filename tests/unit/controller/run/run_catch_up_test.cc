@@ -72,6 +72,33 @@ TEST_F(RunCatchUpTest, NodeThatIsBackBeforeTheRunEndsIsCaughtUpAfterIt) {
   EXPECT_EQ(Runs()[0].catches_up_run_id, run.run_id());
 }
 
+// As a machine whose root is in memory does after each boot.
+TEST_F(RunCatchUpTest, NodeThatHasLostWhatWasAppliedGetsTheNewestWholeRunAgain) {
+  Connect("a");
+  const v1::Run whole = MustCreate("one.yaml", "a");
+  Complete("a", whole.run_id() + "/0");
+  Pass(absl::Seconds(1));
+  const v1::Run checked = MustCreate("one.yaml", "a", /*check_only=*/true);
+  Complete("a", checked.run_id() + "/0");
+  Pass(absl::Seconds(1));
+  Cut("a");
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().GetByName("a"));
+    node.last_run_id = checked.run_id();  // nothing that could be repeated
+    node.last_run_result = kRunLost;
+    return txn.nodes().Put(node);
+  }));
+  Connect("a");
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(Runs().size(), 3u);
+  EXPECT_EQ(Runs()[0].catches_up_run_id, whole.run_id());
+  EXPECT_EQ(RequestOf(Runs()[0]).limit(), "a");
+  Cut("a");
+  Connect("a");
+  Pass(absl::Seconds(6));
+  EXPECT_EQ(Runs().size(), 3u) << "it is being caught up";
+}
+
 TEST_F(RunCatchUpTest, NewerRunTakesItsPlace) {
   MissedByB();
   const v1::Run newer = MustCreate("one.yaml", "b");
