@@ -97,6 +97,13 @@ move_to() {  # BUILD: by the inventory and a rollout, whose id is in rollout aft
 }
 of_rollout() { muster -o json rollout show "$rollout" | read_json 'print(value.get(sys.argv[1], ""))' "$1"; }  # FIELD
 is_rollout() { [[ $(of_rollout state) == "$1" ]]; }  # STATE
+await_rollout() {  # SECONDS STATE
+  local end=$((SECONDS + $1))
+  until is_rollout "$2" 2>/dev/null; do
+    ((SECONDS < end)) || { muster rollout show "$rollout"; muster run list; muster boot show d001; fail "$2: not in time"; }
+    sleep 1
+  done
+}
 
 step "a rollout moves it to another image"
 mkdir -p "$image/second/etc"
@@ -107,7 +114,7 @@ build stateful
 expect_equal 0 "$RC" "exit code"
 second=$(build_name stateful)
 move_to "$second"
-wait_for $((2 * limit)) "the rollout" is_rollout completed
+await_rollout $((2 * limit)) completed
 expect_equal "$second" "$(on_disk)" "what the disk holds"
 expect_equal b "$(slot)" "the root"
 expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
@@ -147,11 +154,11 @@ wait_for 60 "the fallback to be told" has_event boot.fallen_back
 expect_equal disk "$(muster -o json boot show d001 | read_json 'print(value["nodes"][0]["last"]["what"])')" \
   "what it boots, the failed one not being written again"
 muster boot show d001
-wait_for 120 "the rollout to stop" is_rollout paused
+await_rollout 300 paused
 expect_contains "$(muster rollout show "$rollout")" "the node runs $second from its disk, and is to run $third" "why"
 
 step "taken back"
-show muster rollout rollback "$rollout" --yes
-wait_for 120 "the way back" is_rollout rolled_back
+show muster rollout rollback "$rollout"
+await_rollout 300 rolled_back
 expect_contains "$(of_rollout message)" "names another image for d001" "what is left to do"
 expect_equal b "$(slot)" "the root that it keeps"

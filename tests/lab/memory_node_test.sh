@@ -1,0 +1,144 @@
+#!/bin/bash
+# A worker whose root is in memory, and which has a TPM: it asks to join with nothing that was given to it, is
+# approved once, applied and tested, and does a job. Then it is switched off and comes back with the root of its
+# image: as the same node, without anybody, with what was applied to it, tested, and with its holds. The same root on
+# a machine with another TPM is not the node. The TPM is swtpm's, which keeps its state as a chip does.
+set -euo pipefail
+# shellcheck source=tests/lab/testing.sh
+source "$(dirname "$0")/testing.sh"
+
+work=$(mktemp -d)
+clean() { rm -rf "$work"; }
+on() { lab exec "$@" </dev/null; }  # NODE CMD…
+node_json() { muster -o json node list c001 | read_json 'print(value["nodes"][0].get(sys.argv[1], ""))' "$1"; }  # FIELD
+is_waiting() { [[ -n $(node_json enrollment_fingerprint) ]]; }
+is_connected() { [[ $(node_json connected) == True ]]; }
+has_joined() { is_connected && [[ $(node_json uuid) == "$1" ]]; }  # UUID
+said_by_join() { on c001 journalctl -b -q -o cat -u muster-join; }
+
+mkdir -p "$work/site/playbooks"
+cp -r playbooks "$work/site/"
+cat >"$work/site/playbooks/suites/acceptance.yaml" <<'YAML'
+name: acceptance
+description: What a node of the lab can tell in seconds
+admits: true
+stages:
+  - name: look
+    checks:
+      - {check: file-systems, time_limit: 30s, with: {paths: /}}
+      - {check: slurm-node, time_limit: 1m}
+YAML
+GATE=on start_cluster 1
+readonly upper=$(lab_folder)/nodes/c001/upper image=$work/image tpm=$work/tpm
+
+step "the image of c001, and its TPM"
+install() {  # NODE PACKAGE…
+  lab exec "$1" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "$@"' sh "${@:2}" >/dev/null 2>&1 </dev/null ||
+    fail "$1: not installed: ${*:2}"
+}
+lab exec c001 sh -c 'cat >/tmp/agent.deb' <build/release/packages/muster-agent_*.deb
+install login1 tpm2-tools
+install c001 tpm2-tools swtpm /tmp/agent.deb
+read -r enrollment controller pin < <(muster -o json token create --nodes login1 | read_json '
+print(value["enrollment_address"], value["controller_address"], value["ca_pin"])')
+tar -C images/join -c etc | lab exec c001 tar -C / --no-same-owner -x
+# A container has the kernel's command line and the devices of its host.
+lab exec c001 sh -c 'cat >/etc/cmdline' <<<"quiet muster.join=c001,$enrollment,$controller,$pin"
+lab exec c001 sh -c 'mkdir /etc/systemd/system/muster-join.service.d &&
+  cat >/etc/systemd/system/muster-join.service.d/container.conf' <<'UNIT'
+[Unit]
+ConditionKernelCommandLine=
+After=tpm.service
+[Service]
+BindReadOnlyPaths=/etc/cmdline:/proc/cmdline
+ExecStart=
+ExecStart=/usr/bin/muster-agent join-boot --tpm swtpm:path=/run/tpm
+RestartSec=7s
+UNIT
+lab exec c001 sh -c 'cat >/etc/systemd/system/tpm.service' <<'UNIT'
+[Service]
+ExecStart=/usr/bin/swtpm socket --tpm2 --tpmstate dir=/tpm --server type=unixio,path=/run/tpm \
+  --ctrl type=unixio,path=/run/tpm.ctrl --flags not-need-init,startup-clear
+[Install]
+WantedBy=multi-user.target
+UNIT
+on c001 sh -c 'mkdir /tpm && systemctl enable --quiet tpm'
+lab power c001 off >/dev/null
+cp -a "$upper" "$image"
+[[ ! -e $image/etc/munge/munge.key && ! -e $image/var/lib/muster/client.crt ]] || fail "the image has keys"
+mkdir "$tpm"
+boot() {  # with the root of the image and the state of the TPM
+  lab power c001 off >/dev/null
+  [[ ! -d $upper/tpm ]] || cp -a "$upper/tpm/." "$tpm"
+  rm -rf "$upper"
+  cp -a "$image" "$upper"
+  cp -a "$tpm/." "$upper/tpm"
+  lab power c001 on >/dev/null
+}
+
+step "nobody joins where the inventory does not say so"
+mkdir "$work/inventory"
+cp "$(lab_folder)"/inventory/* "$work/inventory/"
+join login1
+boot
+says_refused() { says -F "may not join as c001 by itself" said_by_join; }
+wait_for 60 "the refusal" says_refused
+
+step "it asks, and is approved by its key"
+echo 'vars: {boot_join: tpm}' >"$work/inventory/join.yaml"
+muster inventory apply "$work/inventory" >/dev/null
+wait_for 60 "c001 among those that wait" is_waiting
+key=$(said_by_join | sed -n 's/.*the key of this machine: //p' | tail -1)
+expect_equal "$key" "$(node_json enrollment_fingerprint)" "the key on its console"
+endorsement=$(node_json enrollment_endorsement_key)
+[[ $endorsement =~ ^[0-9a-f]{64}$ ]] || fail "its TPM is '$endorsement'"
+muster node approve c001 --key "$key"
+wait_for 60 "c001 connected" is_connected
+uuid=$(node_json uuid)
+expect_equal "$endorsement" "$(node_json endorsement_key)" "its TPM"
+
+step "applied and tested"
+apply_and_validate "$work/site/playbooks/site.yaml"
+expect_applied 0 "rollout"
+wait_for 60 "c001 idle" nodes_idle c001
+expect_equal c001 "$(on login1 srun --immediate=30 -w c001 hostname)" "a job"
+
+step "after a boot it is the same node, and nobody was asked"
+muster node drain c001 --reason "by a person" >/dev/null
+runs=$(muster -o json run list | read_json 'print(len(value["runs"]))')
+boot
+wait_for 90 "c001 connected" has_joined "$uuid"
+expect_contains "$(muster audit list)" "TPM $endorsement" "the audit log"
+catches_up() {
+  muster -o json run list | read_json '
+newest = value["runs"][0]
+assert len(value["runs"]) == int(sys.argv[1]) + 1 and newest["state"] == "succeeded", newest' "$runs"
+}
+wait_for 180 "what was applied to it" catches_up
+[[ -s $upper/etc/munge/munge.key ]] || fail "munge's key is not back"
+# After the test that follows.
+wait_for 60 "another pass" says -E "^state +in service" muster node show c001
+wait_for 30 "the person's drain" is_drained_for c001 "by a person"
+
+step "and serves again once it has passed"
+muster node resume c001 >/dev/null
+wait_for 120 "c001 idle" nodes_idle c001
+expect_equal c001 "$(on login1 srun --immediate=30 -w c001 hostname)" "a job after the boot"
+expect_equal "$uuid" "$(node_json uuid)" "the node"
+
+step "another TPM is not the node"
+lab power c001 off >/dev/null
+rm -rf "$upper/tpm" "$tpm"
+mkdir -p "$upper/tpm" "$tpm"
+boot
+wait_for 60 "a machine that waits" is_waiting
+[[ $(node_json enrollment_endorsement_key) != "$endorsement" ]] || fail "the TPM is the same"
+expect_equal "$uuid" "$(node_json uuid)" "the node"
+cat >"$work/inventory/join.yaml" <<YAML
+vars: {boot_join: tpm, boot_tpm: $endorsement}
+YAML
+muster inventory apply "$work/inventory" >/dev/null
+on c001 systemctl restart --no-block muster-join
+wait_for 60 "the refusal" says_refused
+echo PASSED
