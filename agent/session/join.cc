@@ -98,9 +98,8 @@ class EnrollmentClient {
         token_(options.token),
         stub_(v1::EnrollmentService::NewStub(OpenEnrollmentChannel(options.enrollment, ca_pem))) {}
 
-  // Asks for a token, and for the TPM to open it; it is this client's then. The uuid to enroll
-  // with,
-  // "" for any.
+  // Asks for a token, which this client then has, and with a TPM opens it. Returns the uuid to
+  // enroll with; "": any.
   absl::StatusOr<std::string> RequestToken() {
     v1::RequestTokenRequest request;
     request.set_node_name(options_.node_name);

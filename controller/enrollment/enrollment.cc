@@ -98,11 +98,12 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
                                               std::vector<Denied>* denied) {
   const std::string hash = HashJoinToken(request.token);
   const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(hash);
+  ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> related,
+                   txn.enrollments().ListRelated(request.node_name, request.node_uuid, hash));
   if (token.ok() && token->used_at.has_value() && !token->revoked_at.has_value()) {
     // The same machine again: it did not receive the answer. The certificate is only useful with
     // its key.
-    ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> earlier, txn.enrollments().List());
-    for (const EnrollmentRecord& enrollment : earlier) {
+    for (const EnrollmentRecord& enrollment : related) {
       if (enrollment.token_hash != hash || enrollment.node_uuid != request.node_uuid ||
           enrollment.node_name != request.node_name || enrollment.csr_pem != request.csr_pem ||
           token->expires_at <= now) {
@@ -134,12 +135,11 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
         "again"));
   if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
   const bool is_requested = !token->requested_from.empty();
-  ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> waiting, txn.enrollments().List());
   bool is_news = true;
   if (is_requested) {
-    ASSIGN_OR_RETURN(is_news, MakeRoom(txn, *token, request.peer, now, &waiting));
+    ASSIGN_OR_RETURN(is_news, MakeRoom(txn, *token, request.peer, now, &related));
   }
-  for (const EnrollmentRecord& other : waiting) {
+  for (const EnrollmentRecord& other : related) {
     if (other.node_uuid == request.node_uuid && IsWaiting(other))
       return absl::FailedPreconditionError(
           absl::StrCat("this machine is already waiting for approval as ", other.node_name,
@@ -174,24 +174,24 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
 
 absl::StatusOr<bool> Enrollment::MakeRoom(Transaction& txn, const TokenRecord& token,
                                           absl::string_view peer, absl::Time now,
-                                          std::vector<EnrollmentRecord>* waiting) {
+                                          std::vector<EnrollmentRecord>* related) {
   bool is_news = true;
   size_t others = 0;
   std::vector<EnrollmentRecord> remaining;
-  for (EnrollmentRecord& other : *waiting) {
-    const bool is_rival = other.requested && other.node_name == token.node_name && IsWaiting(other);
+  for (EnrollmentRecord& other : *related) {
+    const bool is_rival = other.requested && other.node_name == token.node_name;
     const bool is_same_machine =
-        other.endorsement_key == token.endorsement_key &&
+        is_rival && other.endorsement_key == token.endorsement_key &&
         (!other.endorsement_key.empty() || PeerNetwork(other.peer) == PeerNetwork(peer));
-    if (is_rival && is_same_machine) {
-      is_news &= other.requested_at + kAgain < now;
+    if (is_same_machine) {
+      if (IsWaiting(other) && now <= other.requested_at + kAgain) is_news = false;
       RETURN_IF_ERROR(txn.enrollments().Delete(other.enrollment_id));
       continue;
     }
-    others += is_rival;
+    others += is_rival && IsWaiting(other);
     remaining.push_back(std::move(other));
   }
-  *waiting = std::move(remaining);
+  *related = std::move(remaining);
   if (token.require_approval && others >= kMaxWaiting)
     return absl::ResourceExhaustedError(absl::StrCat(
         others, " machines wait as ", token.node_name, " already; `muster node approve ",

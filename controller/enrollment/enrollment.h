@@ -143,10 +143,11 @@ class Enrollment {
   absl::StatusOr<Shown> Judge(absl::string_view node_uuid, absl::string_view serial);
   absl::StatusOr<JoinResult> JoinIn(Transaction& txn, const JoinRequest& request, bool known_name,
                                     absl::Time now, std::vector<Denied>* denied);
-  // Takes earlier requests of the machine for the same name out of the store and of `waiting`.
-  // False: the audit log has one of them. ResourceExhausted: too many others wait.
+  // Takes the machine's enrollments of earlier boots under the same name out of the store and of
+  // `related`. False: one of them waits, and is in the audit log. ResourceExhausted: too many
+  // others wait.
   absl::StatusOr<bool> MakeRoom(Transaction& txn, const TokenRecord& token, absl::string_view peer,
-                                absl::Time now, std::vector<EnrollmentRecord>* waiting);
+                                absl::Time now, std::vector<EnrollmentRecord>* related);
   // Makes the enrollment's machine the node of its name and signs its CSR.
   absl::Status Admit(Transaction& txn, EnrollmentRecord& enrollment, const Actor& actor,
                      absl::Time now, std::vector<Denied>* denied);

@@ -49,11 +49,10 @@ absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, c
     node.last_seen_at.reset();
     node.locked_because.clear();
     if (!node.last_run_id.empty()) node.last_run_result = kRunLost;
+    // Its first use ends the certificates of the boots before.
     issued.record.generation = NewestGeneration(line) + 1;
-    RETURN_IF_ERROR(txn.certificates().RevokeByNode(node.uuid, now));
     // What is on it now has not passed.
     RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));
-    denied->push_back({node.uuid, "this machine has joined again"});
   }
   node.uuid = enrollment.node_uuid;
   node.name = enrollment.node_name;

@@ -88,9 +88,10 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
   record.created_by = absl::StrCat("machine:", record.requested_from);
   record.created_at = now;
   record.expires_at = now + kTtl;
+  // An honest machine asks once a boot. Others may ask a few times, and then now and again, also
+  // with the public key of a TPM that is not theirs: sealing takes a process.
+  limiter_.Failed(request.peer, now);
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) { return Keep(txn, record, rule, now); }));
-  // Whoever has to be approved may ask a few times, and then now and again.
-  if (record.require_approval) limiter_.Failed(request.peer, now);
   return made;
 }
 
@@ -104,24 +105,28 @@ absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Ru
                         (rule.endorsement_key == record.endorsement_key ||
                          (node.ok() && node->endorsement_key == record.endorsement_key));
   record.require_approval = !is_known;
-  ASSIGN_OR_RETURN(const std::vector<TokenRecord> earlier, txn.tokens().ListRequested());
-  size_t of_name = 0, of_all = 0;
-  for (const TokenRecord& token : earlier) {
-    const bool is_same_machine =
-        token.node_name == record.node_name && !token.used_at.has_value() &&
-        token.endorsement_key == record.endorsement_key &&
-        (!token.endorsement_key.empty() || token.requested_from == record.requested_from);
-    if (token.expires_at <= now || is_same_machine) {
-      RETURN_IF_ERROR(txn.tokens().Delete(token.token_id));
-    } else if (token.require_approval && !token.used_at.has_value()) {
-      ++of_all;
-      of_name += token.node_name == record.node_name;
-    }
+  RETURN_IF_ERROR(txn.tokens().DeleteRequested(now));
+  ASSIGN_OR_RETURN(std::vector<TokenRecord> rivals, txn.tokens().ListRequested(record.node_name));
+  std::erase_if(rivals, [&](const TokenRecord& token) {
+    return token.require_approval != record.require_approval;
+  });
+  for (const TokenRecord& token : rivals) {
+    if (token.endorsement_key != record.endorsement_key ||
+        token.requested_from != record.requested_from)
+      continue;
+    RETURN_IF_ERROR(txn.tokens().Delete(token.token_id));  // it asks again
+    return txn.tokens().Insert(record);
   }
-  if (record.require_approval && (of_name >= kMaxOfName || of_all >= kMaxOfAll))
+  const bool is_crowded = rivals.size() >= kMaxOfName;
+  if (is_known) {
+    if (is_crowded) RETURN_IF_ERROR(txn.tokens().Delete(rivals.front().token_id));
+    return txn.tokens().Insert(record);
+  }
+  ASSIGN_OR_RETURN(const uint64_t of_all, txn.tokens().CountRequested());
+  if (is_crowded || of_all >= kMaxOfAll)
     return absl::ResourceExhaustedError(
-        absl::StrCat("too many machines ask to join", of_name >= kMaxOfName ? " as " : "",
-                     of_name >= kMaxOfName ? record.node_name : "", "; try again in some minutes"));
+        absl::StrCat("too many machines ask to join", is_crowded ? " as " : "",
+                     is_crowded ? record.node_name : "", "; try again in some minutes"));
   return txn.tokens().Insert(record);
 }
 

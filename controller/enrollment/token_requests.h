@@ -46,8 +46,9 @@ struct RequestedToken {
 class TokenRequests {
  public:
   static constexpr absl::Duration kTtl = absl::Minutes(10);
-  // The most tokens that are open at once and would need an approval, of one name and of all. A TPM
-  // that is known gets its token whatever strangers ask for.
+  // The most tokens that are open at once and would need an approval, of one name and of all, each
+  // address having one. The TPM that is known for a name gets one whatever is open: it has as many,
+  // and the oldest makes room.
   static constexpr size_t kMaxOfName = 4;
   static constexpr size_t kMaxOfAll = 4096;
 

@@ -165,8 +165,13 @@ class TokenTable {
   virtual absl::Status Insert(const TokenRecord& token) = 0;
   virtual absl::StatusOr<TokenRecord> GetByHash(absl::string_view hash) = 0;
   virtual absl::StatusOr<std::vector<TokenRecord>> List() = 0;
-  // Those that machines have asked for.
-  virtual absl::StatusOr<std::vector<TokenRecord>> ListRequested() = 0;
+  // Those that machines have asked for themselves, to join under the name, and have not used; the
+  // oldest first.
+  virtual absl::StatusOr<std::vector<TokenRecord>> ListRequested(absl::string_view node_name) = 0;
+  // How many such tokens there are of all names, for enrollments that need an approval.
+  virtual absl::StatusOr<uint64_t> CountRequested() = 0;
+  // Those of them, used or not, that have expired.
+  virtual absl::Status DeleteRequested(absl::Time now) = 0;
   virtual absl::Status Delete(absl::string_view token_id) = 0;
   virtual absl::Status MarkUsed(absl::string_view token_id, absl::Time now) = 0;
   virtual absl::Status Revoke(absl::string_view token_id, absl::Time now) = 0;
@@ -193,6 +198,9 @@ class EnrollmentTable {
   virtual ~EnrollmentTable() = default;
   virtual absl::StatusOr<EnrollmentRecord> Get(absl::string_view enrollment_id) = 0;
   virtual absl::StatusOr<std::vector<EnrollmentRecord>> List() = 0;
+  // Those of the name, of the machine or with the token; the oldest first.
+  virtual absl::StatusOr<std::vector<EnrollmentRecord>> ListRelated(
+      absl::string_view node_name, absl::string_view node_uuid, absl::string_view token_hash) = 0;
   virtual absl::Status Put(const EnrollmentRecord& enrollment) = 0;
   virtual absl::Status Delete(absl::string_view enrollment_id) = 0;
 };

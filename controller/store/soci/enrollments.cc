@@ -44,6 +44,22 @@ absl::StatusOr<std::vector<EnrollmentRecord>> SociEnrollmentTable::List() {
                });
 }
 
+absl::StatusOr<std::vector<EnrollmentRecord>> SociEnrollmentTable::ListRelated(
+    absl::string_view node_name, absl::string_view node_uuid, absl::string_view token_hash) {
+  return Guard(context_.path, "enrollments.ListRelated",
+               [&]() -> absl::StatusOr<std::vector<EnrollmentRecord>> {
+                 EnrollmentRecord row;
+                 const std::string name(node_name), uuid(node_uuid), hash(token_hash);
+                 soci::statement statement =
+                     (Select(context_.session,
+                             "WHERE node_name = :name OR node_uuid = :uuid OR token_hash = :hash "
+                             "ORDER BY requested_at, enrollment_id",
+                             row),
+                      use(name), use(uuid), use(hash));
+                 return ReadAll(statement, row);
+               });
+}
+
 absl::Status SociEnrollmentTable::Put(const EnrollmentRecord& row) {
   return Guard(context_.path, "enrollments.Put", [&]() -> absl::Status {
     context_.session

@@ -76,7 +76,9 @@ class SociTokenTable final : public TokenTable {
   absl::Status Insert(const TokenRecord& token) override;
   absl::StatusOr<TokenRecord> GetByHash(absl::string_view hash) override;
   absl::StatusOr<std::vector<TokenRecord>> List() override;
-  absl::StatusOr<std::vector<TokenRecord>> ListRequested() override;
+  absl::StatusOr<std::vector<TokenRecord>> ListRequested(absl::string_view node_name) override;
+  absl::StatusOr<uint64_t> CountRequested() override;
+  absl::Status DeleteRequested(absl::Time now) override;
   absl::Status Delete(absl::string_view token_id) override;
   absl::Status MarkUsed(absl::string_view token_id, absl::Time now) override;
   absl::Status Revoke(absl::string_view token_id, absl::Time now) override;
@@ -90,6 +92,9 @@ class SociEnrollmentTable final : public EnrollmentTable {
   explicit SociEnrollmentTable(SociContext context) : context_(context) {}
   absl::StatusOr<EnrollmentRecord> Get(absl::string_view enrollment_id) override;
   absl::StatusOr<std::vector<EnrollmentRecord>> List() override;
+  absl::StatusOr<std::vector<EnrollmentRecord>> ListRelated(absl::string_view node_name,
+                                                            absl::string_view node_uuid,
+                                                            absl::string_view token_hash) override;
   absl::Status Put(const EnrollmentRecord& enrollment) override;
   absl::Status Delete(absl::string_view enrollment_id) override;
 

@@ -59,14 +59,38 @@ absl::StatusOr<std::vector<TokenRecord>> SociTokenTable::List() {
   });
 }
 
-absl::StatusOr<std::vector<TokenRecord>> SociTokenTable::ListRequested() {
-  return Guard(
-      context_.path, "tokens.ListRequested", [&]() -> absl::StatusOr<std::vector<TokenRecord>> {
-        TokenRecord token;
-        soci::statement statement =
-            Select(context_.session, "WHERE requested_from <> '' ORDER BY created_at", token);
-        return ReadAll(statement, token);
-      });
+absl::StatusOr<std::vector<TokenRecord>> SociTokenTable::ListRequested(
+    absl::string_view node_name) {
+  return Guard(context_.path, "tokens.ListRequested",
+               [&]() -> absl::StatusOr<std::vector<TokenRecord>> {
+                 TokenRecord token;
+                 const std::string name(node_name);
+                 soci::statement statement =
+                     (Select(context_.session,
+                             "WHERE requested_from <> '' AND node_name = :name AND used_at IS NULL "
+                             "ORDER BY created_at, token_id",
+                             token),
+                      use(name));
+                 return ReadAll(statement, token);
+               });
+}
+
+absl::StatusOr<uint64_t> SociTokenTable::CountRequested() {
+  return Guard(context_.path, "tokens.CountRequested", [&]() -> absl::StatusOr<uint64_t> {
+    uint64_t count = 0;
+    context_.session << "SELECT COUNT(*) FROM tokens WHERE requested_from <> '' AND "
+                        "require_approval <> 0 AND used_at IS NULL",
+        into(count);
+    return count;
+  });
+}
+
+absl::Status SociTokenTable::DeleteRequested(absl::Time now) {
+  return Guard(context_.path, "tokens.DeleteRequested", [&]() -> absl::Status {
+    context_.session << "DELETE FROM tokens WHERE requested_from <> '' AND expires_at <= :now",
+        use(now);
+    return absl::OkStatus();
+  });
 }
 
 absl::Status SociTokenTable::Delete(absl::string_view token_id) {
