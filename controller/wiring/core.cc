@@ -38,7 +38,8 @@ TokenRequests::Rule RuleOf(StoredInventory& inventory, absl::string_view name) {
   const Node* const node = latest.ok() ? latest->inventory->FindNode(name) : nullptr;
   if (node == nullptr) return {};
   SelfJoin rule = SelfJoinOf(*latest->inventory, *node);
-  return {.may_ask = rule.mode != SelfJoin::Mode::kNo,
+  // Only what boots from the network has a reason to ask.
+  return {.may_ask = rule.mode != SelfJoin::Mode::kNo && !node->macs.empty(),
           .needs_tpm = rule.mode == SelfJoin::Mode::kTpm,
           .endorsement_key = std::move(rule.endorsement_key)};
 }
