@@ -76,4 +76,5 @@ _nightly_boot() {
   cmake --build --preset release --target lab_programs
   tests/lab/image_boot.sh
   tests/lab/image_disk.sh
+  tests/lab/image_join.sh
 }

@@ -8,8 +8,6 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
-#include <openssl/rsa.h>
 
 #include "absl/strings/str_cat.h"
 #include "agent/session/join.h"
@@ -19,13 +17,13 @@
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
-#include "common/pki/openssl.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/enrollment.grpc.pb.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
+#include "tests/fixtures/tpm_key.h"
 
 namespace muster::agent {
 namespace {
@@ -162,10 +160,7 @@ TEST_F(JoinTest, AsksForATokenWhereNobodyGaveItOne) {
 
 TEST_F(JoinTest, WithATpmItIsTheSameMachineAfterEachBoot) {
   const std::string folder = dir_.path() + "/tpm";
-  const pki::KeyPtr key(EVP_RSA_gen(2048));
-  const pki::BioPtr pem(BIO_new(BIO_s_mem()));
-  ASSERT_EQ(PEM_write_bio_PUBKEY(pem.get(), key.get()), 1);
-  const std::string public_pem = pki::BioText(pem.get());
+  const std::string public_pem = testing::NewTpmKey();
   testing::FakeProcessRunner processes;
   processes.On("tpm2_", testing::FakeProcessRunner::Prints(""));
   const auto leaves = [&](const std::string& name, const std::string& content) {

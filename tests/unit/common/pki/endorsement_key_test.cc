@@ -4,24 +4,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
-#include <openssl/rsa.h>
 
 #include "common/base/id.h"
 #include "common/pki/key.h"
 #include "common/pki/openssl.h"
 #include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/tpm_key.h"
 
 namespace muster::pki {
 namespace {
 
+using ::muster::testing::PublicPem;
 using ::muster::testing::StatusIs;
-
-std::string PublicPem(EVP_PKEY* key) {
-  const BioPtr out(BIO_new(BIO_s_mem()));
-  EXPECT_EQ(PEM_write_bio_PUBKEY(out.get(), key), 1);
-  return BioText(out.get());
-}
 
 TEST(EndorsementKeyTest, IsToldByTheDigestOfItsPublicHalf) {
   const KeyPtr key(EVP_RSA_gen(2048));

@@ -1,17 +1,15 @@
 // Tokens that machines ask for themselves, and joining by them.
 #include "controller/enrollment/token_requests.h"
 
-#include <openssl/pem.h>
-#include <openssl/rsa.h>
 #include <map>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/pki/endorsement_key.h"
-#include "common/pki/openssl.h"
 #include "controller/store/tables.h"
 #include "tests/fixtures/enrollment_fixture.h"
 #include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/tpm_key.h"
 
 namespace muster::controller {
 namespace {
@@ -22,15 +20,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Keys take a while to make.
-pki::EndorsementKey MakeTpm() {
-  const pki::KeyPtr key(EVP_RSA_gen(2048));
-  const pki::BioPtr out(BIO_new(BIO_s_mem()));
-  PEM_write_bio_PUBKEY(out.get(), key.get());
-  return pki::ParseEndorsementKey(pki::BioText(out.get())).value();
-}
+// One of two.
 const pki::EndorsementKey& Tpm(int i) {
-  static const auto& tpms = *new std::vector<pki::EndorsementKey>{MakeTpm(), MakeTpm()};
+  static const auto& tpms =
+      *new std::vector<pki::EndorsementKey>{pki::ParseEndorsementKey(testing::NewTpmKey()).value(),
+                                            pki::ParseEndorsementKey(testing::NewTpmKey()).value()};
   return tpms[i];
 }
 
