@@ -2,7 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -123,12 +122,10 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
         return absl::NotFoundError(absl::StrCat("no machine is waiting for approval as ", name,
                                                 "; see `muster node list`"));
       const auto seen = fingerprints.find(name);
-      const auto chosen = seen == fingerprints.end()
-                              ? candidates.end()
-                              : absl::c_find_if(candidates, [&](const EnrollmentRecord* each) {
-                                  return FingerprintOf(*each) == seen->second;
-                                });
-      if (candidates.size() > 1 && chosen == candidates.end())
+      EnrollmentRecord* waiting = candidates.size() == 1 ? candidates.front() : nullptr;
+      for (EnrollmentRecord* each : candidates)
+        if (seen != fingerprints.end() && seen->second == FingerprintOf(*each)) waiting = each;
+      if (waiting == nullptr)
         return absl::FailedPreconditionError(absl::StrCat(
             "several machines are waiting as ", name, ": ",
             absl::StrJoin(candidates, ", ",
@@ -137,8 +134,7 @@ absl::Status Enrollment::Approve(const std::vector<std::string>& node_names,
                           }),
             "; choose the one whose console shows its key by --key, or run `muster node remove ",
             name, " --membership-only` to reject them all"));
-      EnrollmentRecord* waiting = chosen == candidates.end() ? candidates.front() : *chosen;
-      if (seen != fingerprints.end() && chosen == candidates.end())
+      if (seen != fingerprints.end() && seen->second != FingerprintOf(*waiting))
         return absl::FailedPreconditionError(
             absl::StrCat("the machine that is waiting as ", name, " has the key ",
                          FingerprintOf(*waiting), ", not ", seen->second,

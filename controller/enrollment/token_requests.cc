@@ -60,23 +60,22 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
   if (!limiter_.MayTry(request.peer, now))
     return absl::ResourceExhaustedError(
         "too many attempts from this address; wait a minute and try again");
-  absl::StatusOr<std::optional<pki::EndorsementKey>> key = ReadKey(request);
-  if (!key.ok()) {
-    limiter_.Failed(request.peer, now);
-    return key.status();
-  }
+  // An honest machine asks once a boot. Others may ask a few times, and then now and again, also
+  // with the public key of a TPM that is not theirs: sealing takes a process.
+  limiter_.Failed(request.peer, now);
+  ASSIGN_OR_RETURN(const std::optional<pki::EndorsementKey> key, ReadKey(request));
   const Rule rule = hooks_.rule_of(request.node_name);
   TokenRecord record;
-  if (key->has_value()) record.endorsement_key = (*key)->sha256;
+  if (key.has_value()) record.endorsement_key = key->sha256;
   if (const absl::Status may = CheckRule(rule, record.endorsement_key); !may.ok())
     return Refuse(request, may, now);
 
   RequestedToken made;
   std::string token;
-  if (key->has_value()) {
+  if (key.has_value()) {
     const std::string secret = RandomBytes(kSecretBytes);
     const absl::MutexLock lock(&sealing_);
-    ASSIGN_OR_RETURN(made.sealed, hooks_.seal(**key, request.key_name, secret));
+    ASSIGN_OR_RETURN(made.sealed, hooks_.seal(*key, request.key_name, secret));
     token = absl::BytesToHexString(secret);
   } else {
     token = made.token = NewJoinToken();
@@ -88,22 +87,28 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
   record.created_by = absl::StrCat("machine:", record.requested_from);
   record.created_at = now;
   record.expires_at = now + kTtl;
-  // An honest machine asks once a boot. Others may ask a few times, and then now and again, also
-  // with the public key of a TPM that is not theirs: sealing takes a process.
-  limiter_.Failed(request.peer, now);
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) { return Keep(txn, record, rule, now); }));
   return made;
 }
 
-absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Rule& rule,
-                                 absl::Time now) {
+absl::StatusOr<bool> TokenRequests::IsKnown(Transaction& txn, const TokenRecord& record,
+                                            const Rule& rule) {
+  if (record.endorsement_key.empty()) return false;
   const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(record.node_name);
   if (!node.ok() && !absl::IsNotFound(node.status())) return node.status();
   // A locked node's key was copied, and somebody has to look.
-  const bool is_locked = node.ok() && !node->locked_because.empty();
-  const bool is_known = !record.endorsement_key.empty() && !is_locked &&
-                        (rule.endorsement_key == record.endorsement_key ||
-                         (node.ok() && node->endorsement_key == record.endorsement_key));
+  if (node.ok() && !node->locked_because.empty()) return false;
+  const absl::StatusOr<NodeRecord> machine =
+      txn.nodes().Get(pki::MachineUuid(record.endorsement_key, record.node_name));
+  if (!machine.ok() && !absl::IsNotFound(machine.status())) return machine.status();
+  // Somebody has removed it, whatever the inventory says of its TPM, or it is a node by that TPM.
+  if (machine.ok()) return machine->state != NodeRecord::kRemoved;
+  return rule.endorsement_key == record.endorsement_key;
+}
+
+absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Rule& rule,
+                                 absl::Time now) {
+  ASSIGN_OR_RETURN(const bool is_known, IsKnown(txn, record, rule));
   record.require_approval = !is_known;
   RETURN_IF_ERROR(txn.tokens().DeleteRequested(now));
   ASSIGN_OR_RETURN(std::vector<TokenRecord> rivals, txn.tokens().ListRequested(record.node_name));
@@ -132,7 +137,6 @@ absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Ru
 
 absl::Status TokenRequests::Refuse(const TokenRequest& request, const absl::Status& why,
                                    absl::Time now) {
-  limiter_.Failed(request.peer, now);
   if (const std::optional<std::string> before = refusals_.Note(request.peer, now);
       before.has_value()) {
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {

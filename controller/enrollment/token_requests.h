@@ -59,7 +59,7 @@ class TokenRequests {
     std::string endorsement_key;  // SHA-256; "": any
   };
   struct Hooks {
-    // Of an unknown node: that it may not. Called outside transactions; may use the store.
+    // A node that is unknown may not ask. Called outside transactions; may use the store.
     std::function<Rule(absl::string_view node_name)> rule_of;
     // As SealToken().
     std::function<absl::StatusOr<std::string>(const pki::EndorsementKey& key,
@@ -76,6 +76,9 @@ class TokenRequests {
   absl::StatusOr<RequestedToken> Request(const TokenRequest& request);
 
  private:
+  // Whether the machine needs no approval.
+  static absl::StatusOr<bool> IsKnown(Transaction& txn, const TokenRecord& record,
+                                      const Rule& rule);
   absl::Status Keep(Transaction& txn, TokenRecord& record, const Rule& rule, absl::Time now);
   absl::Status Refuse(const TokenRequest& request, const absl::Status& why, absl::Time now);
 

@@ -206,6 +206,11 @@ TEST_F(TokenRequestsTest, RemovedAndLockedNodesComeBackByAPersonAlone) {
   EXPECT_EQ(Node(uuid).state, NodeRecord::kRemoved);
   ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
   EXPECT_EQ(Node(uuid).state, NodeRecord::kEnrolled);
+  // Also where the inventory still names its TPM.
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold again", kAdmin));
+  rules_["c001"].endorsement_key = Tpm(0).sha256;
+  EXPECT_EQ(enrollment_->Join(MachineWith(Tpm(0), "c001")).value().state, JoinResult::kPending);
+  ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
 
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get(uuid));
