@@ -92,7 +92,8 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
     }
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
     for (NodeRecord node : nodes) {
-      if (node.last_run_result != "unreachable") continue;
+      // Neither is caught up with a run of that time.
+      if (node.last_run_result != "unreachable" && node.last_run_result != kRunLost) continue;
       node.last_run_result.clear();
       RETURN_IF_ERROR(txn.nodes().Put(node));
     }
