@@ -23,17 +23,7 @@ contents() { (cd "$work/inventory" && sha256sum -- *); }
 work=$(mktemp -d)
 mkdir "$work/site"
 cp -r playbooks "$work/site/"
-# What can be told in seconds.
-cat >"$work/site/playbooks/suites/acceptance.yaml" <<'YAML'
-name: acceptance
-description: What a node of the lab can tell in seconds
-admits: true
-stages:
-  - name: look
-    checks:
-      - {check: file-systems, time_limit: 30s, with: {paths: /}}
-      - {check: slurm-node, time_limit: 1m}
-YAML
+shorten_acceptance "$work/site"
 
 # The lab without c003, which stays bare.
 if [[ $suite == bookworm ]]; then kind=(--prepared); else kind=(); fi

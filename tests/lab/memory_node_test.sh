@@ -18,16 +18,7 @@ said_by_join() { on c001 journalctl -b -q -o cat -u muster-join; }
 
 mkdir -p "$work/site/playbooks"
 cp -r playbooks "$work/site/"
-cat >"$work/site/playbooks/suites/acceptance.yaml" <<'YAML'
-name: acceptance
-description: What a node of the lab can tell in seconds
-admits: true
-stages:
-  - name: look
-    checks:
-      - {check: file-systems, time_limit: 30s, with: {paths: /}}
-      - {check: slurm-node, time_limit: 1m}
-YAML
+shorten_acceptance "$work/site"
 GATE=on start_cluster 1
 readonly upper=$(lab_folder)/nodes/c001/upper image=$work/image tpm=$work/tpm
 
