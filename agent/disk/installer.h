@@ -27,7 +27,7 @@ struct InstallOrder {
   std::string sha256;     // that it has to have
   std::string image;      // "debian-worker-disk@1a2b3c4d5e6f"
   std::string report;     // URL that is told what becomes of it; "": nobody is
-  std::string join = {};  // the value of kJoinWord, which the disk keeps; "": none
+  std::string join;       // the value of kJoinWord, which the disk keeps; "": none
   std::string device;     // of the inventory, see CheckDiskName(); "": as the image says
 };
 

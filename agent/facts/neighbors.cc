@@ -1,4 +1,4 @@
-// Who is at the other end of the node's cables, by lldpd.
+// The systems at the other end of the node's cables, by lldpd.
 #include <utility>
 
 #include "agent/facts/probe.h"

@@ -36,8 +36,8 @@ class Tpm {
   explicit Tpm(Means means);
   ~Tpm();  // removes its files
 
-  // Makes the endorsement key and a key beside it, which are the same until the TPM is cleared and
-  // a new one each time.
+  // Makes the endorsement key, which stays the same until the TPM is cleared, and a new key beside
+  // it.
   absl::StatusOr<Proof> Prove();
   // What a credential of tpm2_makecredential(1) for the last Proof holds.
   absl::StatusOr<std::string> Open(const std::string& credential);

@@ -28,7 +28,7 @@ inline constexpr absl::Duration kStillThere = absl::Minutes(2);
 
 bool IsWaiting(const v1::UnknownMachine& machine, absl::Time now);
 
-// Who is at the other end of the cable by which the machine boots; nullptr: it has not said.
+// The system at the other end of the cable by which the machine boots; nullptr: it has not said.
 const v1::NeighborFacts* SwitchPortOf(const v1::UnknownMachine& machine);
 
 // Which of the machines that wait, and in which order they get names.

@@ -1,4 +1,4 @@
-// Who is at the other end of the machine's cables, by LLDP.
+// The systems at the other end of the machine's cables, by LLDP.
 #pragma once
 
 #include <map>
