@@ -117,7 +117,7 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   }
   RETURN_IF_ERROR(CheckToken(token, request.node_name, now));
   // Whoever has opened a token that was sealed for a TPM is that machine, and no other; whoever was
-  // recognised by its MAC address counts as it.
+  // recognized by its MAC address counts as it.
   const bool is_proven = !token->node_uuid.empty();
   if (is_proven && request.node_uuid != token->node_uuid)
     return absl::PermissionDeniedError(

@@ -88,8 +88,9 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
   record.created_by = absl::StrCat("machine:", record.requested_from);
   record.created_at = now;
   record.expires_at = now + kTtl;
+  const std::string mac = rule.trusted_networks.empty() ? "" : hooks_.mac_of(record.requested_from);
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(Recognize(txn, request, rule, record, now));
+    RETURN_IF_ERROR(Recognize(txn, request, rule, mac, record, now));
     return Keep(txn, record, now);
   }));
   if (!made.token.empty()) made.node_uuid = record.node_uuid;
@@ -97,8 +98,9 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
 }
 
 absl::Status TokenRequests::Recognize(Transaction& txn, const TokenRequest& request,
-                                      const Rule& rule, TokenRecord& record, absl::Time now) {
-  ASSIGN_OR_RETURN(const bool is_of_network, IsOfNetwork(txn, request, rule, record, now));
+                                      const Rule& rule, absl::string_view mac, TokenRecord& record,
+                                      absl::Time now) {
+  ASSIGN_OR_RETURN(const bool is_of_network, IsOfNetwork(txn, request, rule, mac, record, now));
   const bool has_tpm = !record.endorsement_key.empty();
   record.node_uuid.clear();
   if (has_tpm) record.node_uuid = pki::MachineUuid(record.endorsement_key, record.node_name);
@@ -122,12 +124,12 @@ absl::Status TokenRequests::Recognize(Transaction& txn, const TokenRequest& requ
 }
 
 absl::StatusOr<bool> TokenRequests::IsOfNetwork(Transaction& txn, const TokenRequest& request,
-                                                const Rule& rule, const TokenRecord& record,
-                                                absl::Time now) {
+                                                const Rule& rule, absl::string_view mac,
+                                                const TokenRecord& record, absl::Time now) {
   if (rule.trusted_networks.empty() || rule.macs.empty()) return false;
   NetworkEvidence evidence;
   evidence.address = record.requested_from;
-  evidence.neighbor_mac = hooks_.mac_of(evidence.address);
+  evidence.neighbor_mac = std::string(mac);
   if (const absl::StatusOr<absl::Time> began = txn.boots().NewestOf(record.node_name); began.ok()) {
     evidence.boot_began_at = *began;
   } else if (!absl::IsNotFound(began.status())) {

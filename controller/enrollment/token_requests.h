@@ -71,7 +71,7 @@ class TokenRequests {
     std::function<absl::StatusOr<std::string>(const pki::EndorsementKey& key,
                                               absl::string_view key_name, absl::string_view secret)>
         seal;
-    // Of a neighbour's address; "": it is none.
+    // Of a neighbor's address; "": it is none. Called outside transactions.
     std::function<std::string(absl::string_view address)> mac_of;
     // Whether a machine has a session.
     std::function<bool(absl::string_view node_uuid)> is_connected;
@@ -86,12 +86,13 @@ class TokenRequests {
   absl::StatusOr<RequestedToken> Request(const TokenRequest& request);
 
  private:
-  // Whether the machine needs no approval, and as which machine it counts.
+  // Whether the machine needs no approval, and as which machine it counts. `mac` as of mac_of.
   absl::Status Recognize(Transaction& txn, const TokenRequest& request, const Rule& rule,
-                         TokenRecord& record, absl::Time now);
+                         absl::string_view mac, TokenRecord& record, absl::Time now);
   // Whether it counts as the node by its MAC address.
   absl::StatusOr<bool> IsOfNetwork(Transaction& txn, const TokenRequest& request, const Rule& rule,
-                                   const TokenRecord& record, absl::Time now);
+                                   absl::string_view mac, const TokenRecord& record,
+                                   absl::Time now);
   static absl::Status Keep(Transaction& txn, const TokenRecord& record, absl::Time now);
   // Writes into the audit log what a stranger did, unless it has an entry of this hour.
   absl::Status Note(Transaction& txn, const TokenRequest& request, absl::string_view action,

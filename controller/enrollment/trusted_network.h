@@ -20,7 +20,7 @@ inline constexpr absl::Duration kTrustedBootWindow = absl::Minutes(15);
 // What is known of a machine that asks to join as a node.
 struct NetworkEvidence {
   std::string address;                      // "10.0.0.7"
-  std::string neighbor_mac;                 // which has this address; "": not a neighbour
+  std::string neighbor_mac;                 // which has this address; "": not a neighbor
   std::optional<absl::Time> boot_began_at;  // the newest of the node, by its MAC address
   bool is_connected = false;                // a machine is connected as the node now
   bool has_tpm_on_record = false;           // the machine that is the node now has joined by a TPM
@@ -32,7 +32,7 @@ std::optional<std::string> WhyNotByNetwork(const std::vector<IpNetwork>& trusted
                                            const std::vector<std::string>& macs,
                                            const NetworkEvidence& evidence, absl::Time now);
 
-// The MAC address of an IPv4 neighbour, by the kernel's table (/proc/net/arp, proc(5)), in lower
+// The MAC address of an IPv4 neighbor, by the kernel's table (/proc/net/arp, proc(5)), in lower
 // case; "": none, or not a complete one.
 std::string NeighborMac(absl::string_view arp_table, absl::string_view address);
 
