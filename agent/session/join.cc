@@ -115,7 +115,7 @@ class EnrollmentClient {
     RETURN_IF_ERROR(Annotate(FromGrpc(stub_->RequestToken(context.get(), request, &response)),
                              absl::StrCat("asking ", options_.enrollment, " for a token")));
     token_ = response.token();
-    if (options_.tpm == nullptr) return response.node_uuid();
+    if (options_.tpm == nullptr) return std::string();
     ASSIGN_OR_RETURN(const std::string secret, options_.tpm->Open(response.sealed_token()));
     token_ = absl::BytesToHexString(secret);
     return pki::MachineUuid(key.sha256, options_.node_name);

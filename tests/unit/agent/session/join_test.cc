@@ -63,7 +63,6 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   grpc::Status wrong;  // answers a question instead of the decision
   std::vector<v1::EnrollRequest> requests;
   std::vector<v1::RequestTokenRequest> asked;
-  std::string recognized_as;
 
  private:
   grpc::Status RequestToken(grpc::ServerContext*, const v1::RequestTokenRequest* request,
@@ -71,7 +70,6 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
     asked.push_back(*request);
     if (request->endorsement_key_pem().empty()) {
       response->set_token("tok-1");
-      response->set_node_uuid(recognized_as);
     } else {
       response->set_sealed_token("sealed");
     }
@@ -158,14 +156,6 @@ TEST_F(JoinTest, AsksForATokenWhereNobodyGaveItOne) {
   EXPECT_EQ(server_.asked[0].node_name(), "c001");
   EXPECT_EQ(server_.requests[0].token(), "tok-1");
   EXPECT_THAT(said_, HasSubstr("muster node approve c001")) << "an administrator compares the keys";
-}
-
-TEST_F(JoinTest, EnrollsAsTheMachineThatItWasRecognizedAs) {
-  options_.token.clear();
-  server_.recognized_as = "0b7e5a7e-3c11-8d53-9a41-7e1f00c0ffee";
-  ASSERT_OK(Run());
-  ASSERT_EQ(server_.requests.size(), 1u);
-  EXPECT_EQ(server_.requests[0].node_uuid(), server_.recognized_as);
 }
 
 TEST_F(JoinTest, WithATpmItIsTheSameMachineAfterEachBoot) {
