@@ -6,8 +6,8 @@ set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
 
-# The longest time in which srun may wait or fail, in milliseconds: partitions are closed for some 2 s, and
-# slurmctld looks for what waits every 2 s. A message that a node could not read is repeated after 60 s.
+# The longest time in which srun may wait or fail, in milliseconds: slurmctld looks for what waits every 2 s
+# (sched_min_interval). A message that a node could not read is repeated after up to 60 s.
 readonly longest_gap=10000
 output=$(mktemp)
 
@@ -74,6 +74,9 @@ muster secret rotate munge_key --yes || fail "rotation ended with $?"
 expect_equal "2 none" "$(version) $(phase)" "the secret after its rotation"
 same_key_everywhere
 [[ $(key_of login1) != "$before" ]] || fail "the key has not changed"
+# PARTITION_SUBMIT alone: jobs are taken and not started.
+expect_contains "$(lab exec login1 cat /var/log/slurm/slurmctld.log)" "setting state_up to 1 for partition batch" \
+  "the partition during the rotation"
 expect_equal up "$(lab exec login1 sinfo -h -o %a | sort -u | xargs)" "the partitions after the rotation"
 sleep 4
 lab exec login1 touch /tmp/stop
