@@ -50,10 +50,13 @@ std::shared_ptr<grpc::Channel> OpenChannel(const Identity& identity) {
 }
 
 std::shared_ptr<grpc::Channel> OpenEnrollmentChannel(const std::string& address,
-                                                     const std::string& ca_pem) {
+                                                     const std::string& ca_pem,
+                                                     const std::string& server_name) {
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = ca_pem;
-  return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), Arguments());
+  grpc::ChannelArguments arguments = Arguments();
+  if (!server_name.empty()) arguments.SetSslTargetNameOverride(server_name);
+  return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {

@@ -21,9 +21,11 @@ namespace muster::agent {
 // not connect yet.
 std::shared_ptr<grpc::Channel> OpenChannel(const Identity& identity);
 
-// A channel for a machine without a certificate: the server must show one of `ca_pem`.
+// A channel for a machine without a certificate: the server must show one of `ca_pem` for
+// `server_name`; "": for the host of the address.
 std::shared_ptr<grpc::Channel> OpenEnrollmentChannel(const std::string& address,
-                                                     const std::string& ca_pem);
+                                                     const std::string& ca_pem,
+                                                     const std::string& server_name = "");
 
 // gRPC's codes are numerically Abseil's.
 absl::Status FromGrpc(const grpc::Status& status);

@@ -1,12 +1,5 @@
 #include "agent/session/pinned_ca.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/types.h>
-
-#include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include <openssl/bio.h>
@@ -16,34 +9,16 @@
 #include <openssl/x509v3.h>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "agent/session/dial.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::agent {
 namespace {
-
-struct Address {
-  std::string host;
-  std::string port;
-};
-
-absl::StatusOr<Address> SplitAddress(absl::string_view text) {
-  const size_t colon = text.rfind(':');
-  if (colon == absl::string_view::npos || colon == 0 || colon + 1 == text.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address '", text, "' is not host:port, e.g. login1:7444"));
-  }
-  absl::string_view host = text.substr(0, colon);
-  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) {
-    host = host.substr(1, host.size() - 2);
-  }
-  return Address{std::string(host), std::string(text.substr(colon + 1))};
-}
 
 absl::StatusOr<std::string> CheckPin(absl::string_view pin) {
   absl::string_view hex = pin;
@@ -54,34 +29,6 @@ absl::StatusOr<std::string> CheckPin(absl::string_view pin) {
         "CA pin '", pin, "' is not sha256: and 64 hexadecimal digits; paste it completely"));
   }
   return absl::AsciiStrToLower(hex);
-}
-
-absl::StatusOr<sys::UniqueFd> Connect(const Address& address, absl::Duration timeout) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
-  if (error != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("looking up ", address.host, ": ", ::gai_strerror(error)));
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
-  const timeval limit = absl::ToTimeval(timeout);
-  int last_error = 0;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    sys::UniqueFd fd(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
-    if (fd.valid()) {
-      // The send timeout also bounds connect().
-      ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-      ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-      if (::connect(fd.get(), at->ai_addr, at->ai_addrlen) == 0) return fd;
-    }
-    last_error = errno == EINPROGRESS ? ETIMEDOUT : errno;
-  }
-  return absl::UnavailableError(absl::StrCat(
-      "connecting to ", address.host, ":", address.port, ": ", std::strerror(last_error),
-      "; is musterd running there, and does a firewall let the port through?"));
 }
 
 std::string OpenSslReason() {
@@ -117,8 +64,8 @@ absl::StatusOr<std::string> ToPem(X509* certificate) {
 absl::StatusOr<std::string> FetchPinnedCa(absl::string_view address_text, absl::string_view pin,
                                           absl::Duration timeout) {
   ASSIGN_OR_RETURN(const std::string wanted, CheckPin(pin));
-  ASSIGN_OR_RETURN(const Address address, SplitAddress(address_text));
-  ASSIGN_OR_RETURN(const sys::UniqueFd fd, Connect(address, timeout));
+  ASSIGN_OR_RETURN(const HostPort address, SplitHostPort(address_text));
+  ASSIGN_OR_RETURN(const sys::UniqueFd fd, Dial(address, SourcePort::kAny, timeout));
 
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
                                                                   SSL_CTX_free);
