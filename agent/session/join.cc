@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -10,7 +11,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "agent/session/channel.h"
+#include "agent/session/dial.h"
 #include "agent/session/pinned_ca.h"
+#include "agent/session/reserved_port_relay.h"
 #include "agent/session/tpm.h"
 #include "agent/state/identity.h"
 #include "common/base/clock.h"
@@ -92,11 +95,12 @@ absl::Status ForgetRequest(const Paths& paths, sys::FileSystem& files) {
 
 class EnrollmentClient {
  public:
-  EnrollmentClient(const JoinOptions& options, const std::string& ca_pem, Clock& clock)
+  EnrollmentClient(const JoinOptions& options, std::string ca_pem, Clock& clock)
       : options_(options),
+        ca_pem_(std::move(ca_pem)),
         clock_(clock),
         token_(options.token),
-        stub_(v1::EnrollmentService::NewStub(OpenEnrollmentChannel(options.enrollment, ca_pem))) {}
+        stub_(v1::EnrollmentService::NewStub(OpenEnrollmentChannel(options.enrollment, ca_pem_))) {}
 
   // Asks for a token, which this client then has, and with a TPM opens it. Returns the uuid to
   // enroll with; "": any.
@@ -110,12 +114,11 @@ class EnrollmentClient {
       request.set_endorsement_key_pem(key.public_pem);
       request.set_key_name(std::move(proof.key_name));
     }
-    v1::RequestTokenResponse response;
-    const std::unique_ptr<grpc::ClientContext> context = NewContext();
-    RETURN_IF_ERROR(Annotate(FromGrpc(stub_->RequestToken(context.get(), request, &response)),
-                             absl::StrCat("asking ", options_.enrollment, " for a token")));
+    ASSIGN_OR_RETURN(
+        const v1::RequestTokenResponse response,
+        options_.tpm == nullptr ? RequestTokenAsRoot(request) : RequestTokenBy(*stub_, request));
     token_ = response.token();
-    if (options_.tpm == nullptr) return std::string();
+    if (options_.tpm == nullptr) return response.node_uuid();
     ASSIGN_OR_RETURN(const std::string secret, options_.tpm->Open(response.sealed_token()));
     token_ = absl::BytesToHexString(secret);
     return pki::MachineUuid(key.sha256, options_.node_name);
@@ -146,6 +149,28 @@ class EnrollmentClient {
   }
 
  private:
+  using Stub = v1::EnrollmentService::Stub;
+
+  absl::StatusOr<v1::RequestTokenResponse> RequestTokenBy(Stub& stub,
+                                                          const v1::RequestTokenRequest& request) {
+    v1::RequestTokenResponse response;
+    const std::unique_ptr<grpc::ClientContext> context = NewContext();
+    RETURN_IF_ERROR(Annotate(FromGrpc(stub.RequestToken(context.get(), request, &response)),
+                             absl::StrCat("asking ", options_.enrollment, " for a token")));
+    return response;
+  }
+
+  // In a network that the inventory trusts the machine is the node by its MAC address, and so are
+  // all of its users: the controller listens only to root.
+  absl::StatusOr<v1::RequestTokenResponse> RequestTokenAsRoot(
+      const v1::RequestTokenRequest& request) {
+    ASSIGN_OR_RETURN(const HostPort to, SplitHostPort(options_.enrollment));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ReservedPortRelay> relay, ReservedPortRelay::Open(to));
+    const std::unique_ptr<Stub> stub =
+        v1::EnrollmentService::NewStub(OpenEnrollmentChannel(relay->target(), ca_pem_, to.host));
+    return RequestTokenBy(*stub, request);
+  }
+
   std::unique_ptr<grpc::ClientContext> NewContext() {
     auto context = std::make_unique<grpc::ClientContext>();
     context->set_deadline(absl::ToChronoTime(clock_.Now() + kJoinTimeout));
@@ -153,9 +178,10 @@ class EnrollmentClient {
   }
 
   const JoinOptions& options_;
+  const std::string ca_pem_;
   Clock& clock_;
   std::string token_;
-  const std::unique_ptr<v1::EnrollmentService::Stub> stub_;
+  const std::unique_ptr<Stub> stub_;
 };
 
 // Asks until the administrator has decided. Waits for a controller that is away for a while.

@@ -6,15 +6,25 @@
 #include "common/base/digest.h"
 
 namespace muster {
+namespace {
 
-std::string NewUuid() {
-  std::string bytes = RandomBytes(16);
-  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x40);  // version 4, RFC 9562 §5.4
+// RFC 9562 §4. REQUIRES: at least 16 bytes.
+std::string FormatUuid(std::string bytes, int version) {
+  bytes.resize(16);
+  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | version << 4);
   bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);  // variant 10
   const std::string hex = absl::BytesToHexString(bytes);
   const absl::string_view h = hex;
   return absl::StrCat(h.substr(0, 8), "-", h.substr(8, 4), "-", h.substr(12, 4), "-",
                       h.substr(16, 4), "-", h.substr(20));
+}
+
+}  // namespace
+
+std::string NewUuid() { return FormatUuid(RandomBytes(16), 4); }
+
+std::string UuidOf(absl::string_view text) {
+  return FormatUuid(absl::HexStringToBytes(Sha256Hex(text)), 8);
 }
 
 bool IsUuid(absl::string_view text) {

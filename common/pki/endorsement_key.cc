@@ -5,7 +5,7 @@
 #include <openssl/pem.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/digest.h"
+#include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/pki/openssl.h"
 
@@ -50,13 +50,7 @@ absl::StatusOr<EndorsementKey> ParseEndorsementKey(absl::string_view public_pem)
 }
 
 std::string MachineUuid(absl::string_view sha256, absl::string_view node_name) {
-  std::string digits =
-      Sha256Hex(absl::StrCat("muster node ", node_name, " with TPM ", sha256)).substr(0, 32);
-  digits[12] = '8';  // the version
-  digits[16] =
-      "89ab"[(digits[16] >= 'a' ? digits[16] - 'a' + 10 : digits[16] - '0') & 3];  // variant
-  return absl::StrCat(digits.substr(0, 8), "-", digits.substr(8, 4), "-", digits.substr(12, 4), "-",
-                      digits.substr(16, 4), "-", digits.substr(20));
+  return UuidOf(absl::StrCat("muster node ", node_name, " with TPM ", sha256));
 }
 
 }  // namespace muster::pki

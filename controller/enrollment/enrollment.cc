@@ -11,7 +11,6 @@
 #include "common/base/status.h"
 #include "common/base/text/peer.h"
 #include "common/pki/certificate.h"
-#include "common/pki/endorsement_key.h"
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/join_token.h"
@@ -117,11 +116,12 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
     }
   }
   RETURN_IF_ERROR(CheckToken(token, request.node_name, now));
-  // Whoever has opened a token that was sealed for a TPM is that machine, and no other.
-  const bool is_proven = !token->endorsement_key.empty();
-  if (is_proven && request.node_uuid != pki::MachineUuid(token->endorsement_key, token->node_name))
-    return absl::PermissionDeniedError(absl::StrCat(
-        "token ", token->token_id, " is for the machine with the TPM ", token->endorsement_key));
+  // Whoever has opened a token that was sealed for a TPM is that machine, and no other; whoever was
+  // recognized by its MAC address counts as it.
+  const bool is_proven = !token->node_uuid.empty();
+  if (is_proven && request.node_uuid != token->node_uuid)
+    return absl::PermissionDeniedError(
+        absl::StrCat("token ", token->token_id, " is for the machine ", token->node_uuid));
   if (!known_name)
     return absl::FailedPreconditionError(absl::StrCat("node ", request.node_name,
                                                       " is no longer in the inventory; add it and ",

@@ -43,7 +43,8 @@ absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, c
   if (!earlier.ok() && !absl::IsNotFound(earlier.status())) return earlier.status();
   NodeRecord node;
   if (earlier.ok()) {
-    // The same machine, by its TPM, whose key and state did not outlive its boot.
+    // The same machine, by its TPM or its MAC address, whose key and state did not outlive its
+    // boot.
     node = *std::move(earlier);
     node.last_seen_at.reset();
     node.locked_because.clear();

@@ -16,6 +16,7 @@
 #include "controller/audit/audit.h"
 #include "controller/enrollment/join_token.h"
 #include "controller/enrollment/name_rules.h"
+#include "controller/enrollment/trusted_network.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
@@ -87,29 +88,75 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
   record.created_by = absl::StrCat("machine:", record.requested_from);
   record.created_at = now;
   record.expires_at = now + kTtl;
-  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) { return Keep(txn, record, rule, now); }));
+  const std::string mac = rule.trusted_networks.empty() ? "" : hooks_.mac_of(record.requested_from);
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(Recognize(txn, request, rule, mac, record, now));
+    return Keep(txn, record, now);
+  }));
+  if (!made.token.empty()) made.node_uuid = record.node_uuid;
   return made;
 }
 
-absl::StatusOr<bool> TokenRequests::IsKnown(Transaction& txn, const TokenRecord& record,
-                                            const Rule& rule) {
-  if (record.endorsement_key.empty()) return false;
+absl::Status TokenRequests::Recognize(Transaction& txn, const TokenRequest& request,
+                                      const Rule& rule, absl::string_view mac, TokenRecord& record,
+                                      absl::Time now) {
+  ASSIGN_OR_RETURN(const bool is_of_network, IsOfNetwork(txn, request, rule, mac, record, now));
+  const bool has_tpm = !record.endorsement_key.empty();
+  record.node_uuid.clear();
+  if (has_tpm) record.node_uuid = pki::MachineUuid(record.endorsement_key, record.node_name);
+  if (!has_tpm && is_of_network)
+    record.node_uuid =
+        UuidOf(absl::StrCat("muster node ", record.node_name, " with MAC ", rule.macs.front()));
+  record.require_approval = true;
+  if (record.node_uuid.empty()) return absl::OkStatus();
   const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(record.node_name);
   if (!node.ok() && !absl::IsNotFound(node.status())) return node.status();
   // A locked node's key was copied, and somebody has to look.
-  if (node.ok() && !node->locked_because.empty()) return false;
-  const absl::StatusOr<NodeRecord> machine =
-      txn.nodes().Get(pki::MachineUuid(record.endorsement_key, record.node_name));
+  if (node.ok() && !node->locked_because.empty()) return absl::OkStatus();
+  const absl::StatusOr<NodeRecord> machine = txn.nodes().Get(record.node_uuid);
   if (!machine.ok() && !absl::IsNotFound(machine.status())) return machine.status();
-  // Somebody has removed it, whatever the inventory says of its TPM, or it is a node by that TPM.
-  if (machine.ok()) return machine->state != NodeRecord::kRemoved;
-  return rule.endorsement_key == record.endorsement_key;
+  // Somebody has removed it, whatever the inventory says of its TPM, or it is a node by its proof.
+  const bool is_known =
+      machine.ok() ? machine->state != NodeRecord::kRemoved
+                   : is_of_network || (has_tpm && rule.endorsement_key == record.endorsement_key);
+  record.require_approval = !is_known;
+  return absl::OkStatus();
 }
 
-absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Rule& rule,
-                                 absl::Time now) {
-  ASSIGN_OR_RETURN(const bool is_known, IsKnown(txn, record, rule));
-  record.require_approval = !is_known;
+absl::StatusOr<bool> TokenRequests::IsOfNetwork(Transaction& txn, const TokenRequest& request,
+                                                const Rule& rule, absl::string_view mac,
+                                                const TokenRecord& record, absl::Time now) {
+  if (rule.trusted_networks.empty() || rule.macs.empty()) return false;
+  NetworkEvidence evidence;
+  evidence.address = record.requested_from;
+  evidence.port = PeerPort(request.peer);
+  evidence.neighbor_mac = std::string(mac);
+  if (const absl::StatusOr<absl::Time> began = txn.boots().NewestOf(record.node_name); began.ok()) {
+    evidence.boot_began_at = *began;
+  } else if (!absl::IsNotFound(began.status())) {
+    return began.status();
+  }
+  const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(record.node_name);
+  if (!node.ok() && !absl::IsNotFound(node.status())) return node.status();
+  if (node.ok()) {
+    evidence.is_connected = hooks_.is_connected(node->uuid);
+    evidence.has_tpm_on_record =
+        !node->endorsement_key.empty() && node->endorsement_key != record.endorsement_key;
+  }
+  const std::optional<std::string> why_not =
+      WhyNotByNetwork(rule.trusted_networks, rule.macs, evidence, now);
+  if (!why_not.has_value()) return false;
+  if (!why_not->empty()) {
+    RETURN_IF_ERROR(Note(txn, request, "node.distrust", *why_not, now));
+    return false;
+  }
+  RETURN_IF_ERROR(Audit(txn, now, {"stranger", request.peer}, "node.trust", record.node_name,
+                        absl::StrCat(evidence.address, " has the MAC address ",
+                                     evidence.neighbor_mac, "; token ", record.token_id)));
+  return true;
+}
+
+absl::Status TokenRequests::Keep(Transaction& txn, const TokenRecord& record, absl::Time now) {
   RETURN_IF_ERROR(txn.tokens().DeleteRequested(now));
   ASSIGN_OR_RETURN(std::vector<TokenRecord> rivals, txn.tokens().ListRequested(record.node_name));
   std::erase_if(rivals, [&](const TokenRecord& token) {
@@ -123,7 +170,7 @@ absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Ru
     return txn.tokens().Insert(record);
   }
   const bool is_crowded = rivals.size() >= kMaxOfName;
-  if (is_known) {
+  if (!record.require_approval) {
     if (is_crowded) RETURN_IF_ERROR(txn.tokens().Delete(rivals.front().token_id));
     return txn.tokens().Insert(record);
   }
@@ -135,15 +182,18 @@ absl::Status TokenRequests::Keep(Transaction& txn, TokenRecord& record, const Ru
   return txn.tokens().Insert(record);
 }
 
+absl::Status TokenRequests::Note(Transaction& txn, const TokenRequest& request,
+                                 absl::string_view action, absl::string_view why, absl::Time now) {
+  const std::optional<std::string> before = refusals_.Note(request.peer, now);
+  if (!before.has_value()) return absl::OkStatus();
+  return Audit(txn, now, {"stranger", request.peer}, action, request.node_name,
+               absl::StrCat(why, before->empty() ? "" : "; before that, ", *before));
+}
+
 absl::Status TokenRequests::Refuse(const TokenRequest& request, const absl::Status& why,
                                    absl::Time now) {
-  if (const std::optional<std::string> before = refusals_.Note(request.peer, now);
-      before.has_value()) {
-    RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-      return Audit(txn, now, {"stranger", request.peer}, "node.refuse", request.node_name,
-                   absl::StrCat(why.message(), before->empty() ? "" : "; before that, ", *before));
-    }));
-  }
+  RETURN_IF_ERROR(store_.Update(
+      [&](Transaction& txn) { return Note(txn, request, "node.refuse", why.message(), now); }));
   return absl::PermissionDeniedError(
       absl::StrCat("this machine may not join as ", request.node_name,
                    " by itself: the inventory has no `boot_join` for it, or names another TPM by "

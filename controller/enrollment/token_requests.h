@@ -4,12 +4,14 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/base/text/ip_network.h"
 #include "controller/enrollment/peer_limiter.h"
 #include "controller/enrollment/refusal_log.h"
 
@@ -33,16 +35,18 @@ struct TokenRequest {
   std::string peer;
 };
 
-// One of the two.
+// The token, or what it is sealed in.
 struct RequestedToken {
-  std::string token;   // in plain text, good for an enrollment that waits for approval
-  std::string sealed;  // for the machine's TPM alone; what is in it, in hex, is the token
+  std::string token;      // in plain text, good for an enrollment that waits for approval
+  std::string sealed;     // for the machine's TPM alone; what is in it, in hex, is the token
+  std::string node_uuid;  // beside `token`: to enroll with, and without an approval; "": any
 };
 
 // A token that was sealed for a TPM proves to Enrollment which machine has opened it. It needs no
 // approval where the inventory names the TPM, or where an administrator has approved the machine
-// before, under the same name; any other waits for `muster node approve`. Thread-safe; a call
-// blocks for a transaction of the store and for the sealing, one at a time.
+// before, under the same name. In a network that the inventory trusts a machine counts as the node
+// whose MAC address it has, see trusted_network.h. Any other waits for `muster node approve`.
+// Thread-safe; a call blocks for a transaction of the store and for the sealing, one at a time.
 class TokenRequests {
  public:
   static constexpr absl::Duration kTtl = absl::Minutes(10);
@@ -57,6 +61,8 @@ class TokenRequests {
     bool may_ask = false;
     bool needs_tpm = false;
     std::string endorsement_key;  // SHA-256; "": any
+    std::vector<std::string> macs;
+    std::vector<IpNetwork> trusted_networks;
   };
   struct Hooks {
     // A node that is unknown may not ask. Called outside transactions; may use the store.
@@ -65,6 +71,10 @@ class TokenRequests {
     std::function<absl::StatusOr<std::string>(const pki::EndorsementKey& key,
                                               absl::string_view key_name, absl::string_view secret)>
         seal;
+    // Of a neighbor's address; "": it is none. Called outside transactions.
+    std::function<std::string(absl::string_view address)> mac_of;
+    // Whether a machine has a session.
+    std::function<bool(absl::string_view node_uuid)> is_connected;
   };
 
   // The references must outlive the object.
@@ -76,10 +86,17 @@ class TokenRequests {
   absl::StatusOr<RequestedToken> Request(const TokenRequest& request);
 
  private:
-  // Whether the machine needs no approval.
-  static absl::StatusOr<bool> IsKnown(Transaction& txn, const TokenRecord& record,
-                                      const Rule& rule);
-  absl::Status Keep(Transaction& txn, TokenRecord& record, const Rule& rule, absl::Time now);
+  // Whether the machine needs no approval, and as which machine it counts. `mac` as of mac_of.
+  absl::Status Recognize(Transaction& txn, const TokenRequest& request, const Rule& rule,
+                         absl::string_view mac, TokenRecord& record, absl::Time now);
+  // Whether it counts as the node by its MAC address.
+  absl::StatusOr<bool> IsOfNetwork(Transaction& txn, const TokenRequest& request, const Rule& rule,
+                                   absl::string_view mac, const TokenRecord& record,
+                                   absl::Time now);
+  static absl::Status Keep(Transaction& txn, const TokenRecord& record, absl::Time now);
+  // Writes into the audit log what a stranger did, unless it has an entry of this hour.
+  absl::Status Note(Transaction& txn, const TokenRequest& request, absl::string_view action,
+                    absl::string_view why, absl::Time now);
   absl::Status Refuse(const TokenRequest& request, const absl::Status& why, absl::Time now);
 
   Store& store_;

@@ -41,6 +41,7 @@ grpc::Status EnrollmentService::RequestToken(grpc::ServerContext* context,
   if (made.ok()) {
     response->set_token(std::move(made->token));
     response->set_sealed_token(std::move(made->sealed));
+    response->set_node_uuid(std::move(made->node_uuid));
   }
   return ToGrpc(made.status());
 }

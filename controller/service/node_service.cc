@@ -19,6 +19,7 @@
 #include "controller/enrollment/enrollment.h"
 #include "controller/health/health_monitor.h"
 #include "controller/inventory/inventory.h"
+#include "controller/inventory/self_join.h"
 #include "controller/rollout/plan/rollout_step.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/collaborators.h"
@@ -407,6 +408,9 @@ absl::Status NodeService::FillStatus(const std::vector<v1::Node>& nodes,
   response.set_controller_version(about_.version);
   response.set_ca_pin(about_.ca_pin);
   *response.mutable_started_at() = ToTimestamp(about_.started_at);
+  if (current.inventory != nullptr)
+    for (std::string& network : TrustedNetworksOf(*current.inventory))
+      response.add_trusted_networks(std::move(network));
   response.set_nodes_total(static_cast<uint32_t>(nodes.size()));
   uint32_t connected = 0, pending = 0;
   std::map<std::string, uint32_t> services;

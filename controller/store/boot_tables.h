@@ -68,6 +68,8 @@ class BootTable {
   virtual absl::Status Append(const BootRecord& boot, uint32_t keep) = 0;
   // Does nothing where the boot is not there any more.
   virtual absl::Status AppendStep(const BootStepRecord& step) = 0;
+  // When the newest boot of the node began. NotFound: none is known.
+  virtual absl::StatusOr<absl::Time> NewestOf(absl::string_view node) = 0;
   // The newest boot of each node.
   virtual absl::StatusOr<std::vector<BootRecord>> ListNewest() = 0;
   // The steps of those, oldest first.

@@ -157,6 +157,8 @@ struct TokenRecord {
   std::optional<absl::Time> revoked_at;
   std::string endorsement_key;  // of the machine for which alone it was sealed; empty: for any
   std::string requested_from;   // the address that asked for it; empty: a person made it
+  // With which it has to be used, because the machine that has it was recognized; empty: any.
+  std::string node_uuid;
 };
 
 class TokenTable {

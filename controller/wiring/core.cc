@@ -11,6 +11,7 @@
 #include "common/sys/file_system.h"
 #include "controller/config.h"
 #include "controller/enrollment/sealed_token.h"
+#include "controller/enrollment/trusted_network.h"
 #include "controller/inventory/inventory.h"
 #include "controller/inventory/self_join.h"
 #include "controller/log.h"
@@ -38,10 +39,17 @@ TokenRequests::Rule RuleOf(StoredInventory& inventory, absl::string_view name) {
   const Node* const node = latest.ok() ? latest->inventory->FindNode(name) : nullptr;
   if (node == nullptr) return {};
   SelfJoin rule = SelfJoinOf(*latest->inventory, *node);
+  std::vector<IpNetwork> trusted;
+  for (const std::string& text : rule.trusted_networks) {
+    const absl::StatusOr<IpNetwork> network = IpNetwork::Parse(text);
+    if (network.ok()) trusted.push_back(*network);  // checked with the inventory
+  }
   // Only what boots from the network has a reason to ask.
   return {.may_ask = rule.mode != SelfJoin::Mode::kNo && !node->macs.empty(),
           .needs_tpm = rule.mode == SelfJoin::Mode::kTpm,
-          .endorsement_key = std::move(rule.endorsement_key)};
+          .endorsement_key = std::move(rule.endorsement_key),
+          .macs = node->macs,
+          .trusted_networks = std::move(trusted)};
 }
 
 absl::StatusOr<std::string> PinOfIssuer(const TlsIdentity& tls) {
@@ -107,7 +115,13 @@ Core::Core(Resources opened, Clock& clock)
            [this](const pki::EndorsementKey& key, absl::string_view key_name,
                   absl::string_view secret) {
              return SealToken({processes, files, resources.tpm_key_file}, key, key_name, secret);
-           }}),
+           },
+           [this](absl::string_view address) {
+             // Of the process, because the unit hides the rest of /proc.
+             const absl::StatusOr<std::string> table = files.Read("/proc/self/net/arp");
+             return table.ok() ? NeighborMac(*table, address) : "";
+           },
+           [this](absl::string_view uuid) { return registry.IsConnected(uuid); }}),
       session_log([this](absl::string_view uuid) { return NameOf(*resources.store, uuid); }),
       facts(*resources.store, clock),
       open_calls(denylist, clock),

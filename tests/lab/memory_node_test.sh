@@ -133,4 +133,59 @@ YAML
 muster inventory apply "$work/inventory" >/dev/null
 on c001 systemctl restart --no-block muster-join
 wait_for 60 "the refusal" says_refused
+
+step "without a TPM, in a network that is trusted, the node of a TPM waits"
+mac=$(on c001 cat /sys/class/net/host0/address)
+lab power c001 off >/dev/null
+sed -i 's/ --tpm .*//' "$image/etc/systemd/system/muster-join.service.d/container.conf"
+rm "$image/etc/systemd/system/multi-user.target.wants/tpm.service"
+address=$(awk '$2 == "login1" {print $1}' "$(lab_folder)/hosts")
+on login1 sed -i "s/^boot_listen: .*/boot_listen: $address:7483/" /etc/muster/controller.yaml
+on login1 systemctl restart musterd
+wait_for 30 "musterd" muster status
+sed -i "s/52:54:00:99:00:01/$mac/" "$work"/inventory/*.yaml
+cat >"$work/inventory/join.yaml" <<YAML
+vars: {boot_join: approve, boot_trusted_networks: [${address%.*}.0/24]}
+YAML
+muster inventory apply "$work/inventory" >/dev/null
+expect_contains "$(muster status)" "${address%.*}.0/24: machines join from there by their MAC address" "the status"
+boot_from_network() {  # as its loader asks
+  ip netns exec "muster-$LAB_TEST_NAME" curl -sSf "http://$address:7483/boot.ipxe?mac=$mac" >/dev/null
+  boot
+}
+boot_from_network
+says_why() { says -F "the node has joined by a TPM" muster audit list; }
+wait_for 60 "the reason why it waits" says_why
+[[ $(node_json connected) != True ]] || fail "it has joined"
+
+step "once that node is gone, the MAC address is enough, after each boot"
+muster node remove c001 --membership-only --yes >/dev/null
+has_joined_by_mac() { [[ $(muster audit list | grep -c "has the MAC address $mac; token") == "$1" ]] && is_connected; }  # TIMES
+is_gone() { ! is_connected; }
+boot_from_network
+wait_for 60 "c001 joined by its MAC address" has_joined_by_mac 1
+uuid=$(node_json uuid)
+lab power c001 off >/dev/null
+wait_for 60 "c001 gone" is_gone
+boot_from_network
+wait_for 60 "c001 joined again" has_joined_by_mac 2
+expect_equal "$uuid" "$(node_json uuid)" "the node"
+
+step "a user of that node, who has its MAC address, waits while its agent is away"
+on c001 systemctl stop muster-agent
+wait_for 60 "c001 gone" is_gone
+on c001 systemd-run --quiet --unit=forger -p User=nobody -p StateDirectory=forger \
+  -p BindReadOnlyPaths=/etc/cmdline:/proc/cmdline muster-agent --state-dir /var/lib/forger join-boot
+wait_for 60 "the user's machine among those that wait" is_waiting
+forged=$(node_json enrollment_fingerprint)
+expect_equal "$forged" "$(on c001 journalctl -q -o cat -u forger | sed -n 's/.*the key of this machine: //p')" "the key"
+expect_equal "$uuid" "$(node_json uuid)" "the node"
+
+step "another MAC address waits"
+is_waiting_too() { is_waiting && [[ $(node_json enrollment_fingerprint) != "$forged" ]]; }
+sed -i "s/$mac/52:54:00:99:00:01/" "$work"/inventory/*.yaml
+muster inventory apply "$work/inventory" >/dev/null
+mac=52:54:00:99:00:01
+boot_from_network
+wait_for 60 "another machine that waits" is_waiting_too
 echo PASSED

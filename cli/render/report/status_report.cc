@@ -86,6 +86,10 @@ std::string RenderStatus(const v1::GetStatusResponse& status, absl::string_view 
   text += Line("inventory", status.has_inventory_revision()
                                 ? absl::StrCat("revision ", status.inventory_revision())
                                 : std::string("none yet (muster inventory apply)"));
+  if (status.trusted_networks_size() > 0)
+    text += Line("trusted", absl::StrCat(absl::StrJoin(status.trusted_networks(), ", "),
+                                         ": machines join from there by their MAC address alone "
+                                         "(boot_trusted_networks)"));
   if (status.slurm_gate()) text += Line("slurm", InSlurm(status));
   text += RenderProblems(status, now);
   if (status.runs().empty() && status.validations().empty() && status.rollouts().empty()) {

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -45,6 +47,14 @@ std::string PeerNetwork(absl::string_view peer) {
   std::memset(parsed.s6_addr + kNetworkBytes, 0, sizeof parsed.s6_addr - kNetworkBytes);
   inet_ntop(AF_INET6, &parsed, text, sizeof text);
   return absl::StrCat(text, "/64");
+}
+
+std::optional<uint16_t> PeerPort(absl::string_view peer) {
+  if (!absl::StartsWith(peer, "ipv4:") && !absl::StartsWith(peer, "ipv6:")) return std::nullopt;
+  uint32_t port = 0;
+  if (!absl::SimpleAtoi(peer.substr(peer.rfind(':') + 1), &port) || port > UINT16_MAX)
+    return std::nullopt;
+  return static_cast<uint16_t>(port);
 }
 
 }  // namespace muster

@@ -1,6 +1,8 @@
 // gRPC's word for who is at the other end of a connection: "ipv4:10.0.0.1:3456".
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -14,5 +16,8 @@ std::string PeerAddress(absl::string_view peer);
 // The network that counts as one peer, whatever its port: "10.0.0.1", "2001:db8:0:1::/64". A
 // machine chooses freely within the /64 of its network.
 std::string PeerNetwork(absl::string_view peer);
+
+// The port that the peer has connected from; nullopt: it is neither IPv4 nor IPv6.
+std::optional<uint16_t> PeerPort(absl::string_view peer);
 
 }  // namespace muster

@@ -111,6 +111,19 @@ absl::Status SociBootTable::AppendStep(const BootStepRecord& step) {
   });
 }
 
+absl::StatusOr<absl::Time> SociBootTable::NewestOf(absl::string_view node) {
+  return Guard(context_.path, "boots.NewestOf", [&]() -> absl::StatusOr<absl::Time> {
+    absl::Time began_at;
+    const std::string of(node);
+    soci::statement statement =
+        (context_.session.prepare << "SELECT began_at FROM boots WHERE node = :node "
+                                     "ORDER BY number DESC LIMIT 1",
+         into(began_at), use(of));
+    if (ReadOne(statement)) return began_at;
+    return absl::NotFoundError("no boot of this node");
+  });
+}
+
 absl::StatusOr<std::vector<BootRecord>> SociBootTable::ListNewest() {
   return Guard(
       context_.path, "boots.ListNewest", [&]() -> absl::StatusOr<std::vector<BootRecord>> {

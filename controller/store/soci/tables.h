@@ -384,6 +384,7 @@ class SociBootTable final : public BootTable {
   absl::StatusOr<std::vector<BootDiskRecord>> ListDisks() override;
   absl::Status Append(const BootRecord& boot, uint32_t keep) override;
   absl::Status AppendStep(const BootStepRecord& step) override;
+  absl::StatusOr<absl::Time> NewestOf(absl::string_view node) override;
   absl::StatusOr<std::vector<BootRecord>> ListNewest() override;
   absl::StatusOr<std::vector<BootStepRecord>> ListNewestSteps() override;
   absl::StatusOr<std::vector<BootStepRecord>> ListStepsBefore(uint64_t sequence,

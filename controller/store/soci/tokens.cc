@@ -13,12 +13,12 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
                                         TokenRecord& token) {
   return (session.prepare << "SELECT token_id, hash, node_name, require_approval, created_by, "
                              "created_at, expires_at, used_at, revoked_at, endorsement_key, "
-                             "requested_from FROM tokens "
+                             "requested_from, node_uuid FROM tokens "
                           << where,
           into(token.token_id), into(token.hash), into(token.node_name),
           into(token.require_approval), into(token.created_by), into(token.created_at),
           into(token.expires_at), into(token.used_at), into(token.revoked_at),
-          into(token.endorsement_key), into(token.requested_from));
+          into(token.endorsement_key), into(token.requested_from), into(token.node_uuid));
 }
 
 absl::Status NotThere(absl::string_view token_id) {
@@ -29,13 +29,15 @@ absl::Status NotThere(absl::string_view token_id) {
 
 absl::Status SociTokenTable::Insert(const TokenRecord& token) {
   return Guard(context_.path, "tokens.Insert", [&]() -> absl::Status {
-    context_.session << "INSERT INTO tokens (token_id, hash, node_name, require_approval, "
-                        "created_by, created_at, expires_at, used_at, revoked_at, endorsement_key, "
-                        "requested_from) VALUES (:id, :hash, :node, :approval, :by, :created, "
-                        ":expires, :used, :revoked, :tpm, :from)",
+    context_.session
+        << "INSERT INTO tokens (token_id, hash, node_name, require_approval, "
+           "created_by, created_at, expires_at, used_at, revoked_at, endorsement_key, "
+           "requested_from, node_uuid) VALUES (:id, :hash, :node, :approval, :by, :created, "
+           ":expires, :used, :revoked, :tpm, :from, :uuid)",
         use(token.token_id), use(token.hash), use(token.node_name), use(token.require_approval),
         use(token.created_by), use(token.created_at), use(token.expires_at), use(token.used_at),
-        use(token.revoked_at), use(token.endorsement_key), use(token.requested_from);
+        use(token.revoked_at), use(token.endorsement_key), use(token.requested_from),
+        use(token.node_uuid);
     return absl::OkStatus();
   });
 }

@@ -1,5 +1,7 @@
 #include "agent/session/pinned_ca.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 
@@ -14,6 +16,7 @@
 #include "agent/session/tpm.h"
 #include "agent/state/identity.h"
 #include "common/base/clock.h"
+#include "common/base/text/peer.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
@@ -56,6 +59,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   }
 
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  void Stop() { server_->Shutdown(); }
   std::string pin() const { return pki::Sha256Pin(ca_.certificate_pem).value(); }
 
   v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
@@ -63,13 +67,17 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   grpc::Status wrong;  // answers a question instead of the decision
   std::vector<v1::EnrollRequest> requests;
   std::vector<v1::RequestTokenRequest> asked;
+  std::string recognized_as;
+  std::string asked_from;
 
  private:
-  grpc::Status RequestToken(grpc::ServerContext*, const v1::RequestTokenRequest* request,
+  grpc::Status RequestToken(grpc::ServerContext* context, const v1::RequestTokenRequest* request,
                             v1::RequestTokenResponse* response) override {
     asked.push_back(*request);
+    asked_from = context->peer();
     if (request->endorsement_key_pem().empty()) {
       response->set_token("tok-1");
+      response->set_node_uuid(recognized_as);
     } else {
       response->set_sealed_token("sealed");
     }
@@ -156,6 +164,30 @@ TEST_F(JoinTest, AsksForATokenWhereNobodyGaveItOne) {
   EXPECT_EQ(server_.asked[0].node_name(), "c001");
   EXPECT_EQ(server_.requests[0].token(), "tok-1");
   EXPECT_THAT(said_, HasSubstr("muster node approve c001")) << "an administrator compares the keys";
+}
+
+TEST_F(JoinTest, EnrollsAsTheMachineThatItWasRecognizedAs) {
+  options_.token.clear();
+  server_.recognized_as = "0b7e5a7e-3c11-8d53-9a41-7e1f00c0ffee";
+  ASSERT_OK(Run());
+  ASSERT_EQ(server_.requests.size(), 1u);
+  EXPECT_EQ(server_.requests[0].node_uuid(), server_.recognized_as);
+}
+
+TEST_F(JoinTest, AsksWithoutATpmFromAPortThatOnlyRootMayUse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  options_.token.clear();
+  for (int i = 0; i < 3; ++i) {  // ports of the attempts before are still taken
+    options_.force = i > 0;
+    ASSERT_OK(Run());
+    EXPECT_LT(PeerPort(server_.asked_from).value_or(65535), 1024) << server_.asked_from;
+  }
+}
+
+TEST_F(JoinTest, OfAControllerThatDoesNotAnswerItSaysSo) {
+  options_.token.clear();
+  server_.Stop();
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr(options_.enrollment)));
 }
 
 TEST_F(JoinTest, WithATpmItIsTheSameMachineAfterEachBoot) {

@@ -5,6 +5,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/id.h"
+#include "common/base/text/ip_network.h"
 #include "common/pki/endorsement_key.h"
 #include "controller/store/tables.h"
 #include "tests/fixtures/enrollment_fixture.h"
@@ -41,7 +43,9 @@ class TokenRequestsTest : public EnrollmentFixture {
             // A seal that whoever has the key can open.
             [](const pki::EndorsementKey& key, absl::string_view name, absl::string_view secret) {
               return absl::StrCat(key.sha256, name, secret);
-            }});
+            },
+            [this](absl::string_view address) { return neighbors_[std::string(address)]; },
+            [this](absl::string_view uuid) { return uuid == connected_; }});
   }
   static TokenRequest Of(const std::string& node, const pki::EndorsementKey* tpm,
                          const std::string& address = "10.0.0.9") {
@@ -51,7 +55,7 @@ class TokenRequestsTest : public EnrollmentFixture {
       request.endorsement_key_pem = tpm->public_pem;
       request.key_name = std::string("\x00\x0b", 2) + std::string(32, 'n');
     }
-    request.peer = absl::StrCat("ipv4:", address, ":4000");
+    request.peer = absl::StrCat("ipv4:", address, ":1023");
     return request;
   }
   // What the machine that has the TPM reads.
@@ -87,7 +91,30 @@ class TokenRequestsTest : public EnrollmentFixture {
     return count;
   }
 
+  // Trusts the network of 10.0.0.9, which is the node's machine and has just begun to boot.
+  void TrustC001() {
+    rules_["c001"].macs = {"52:54:00:00:00:01", "52:54:00:00:00:02"};
+    rules_["c001"].trusted_networks = {*IpNetwork::Parse("10.0.0.0/24")};
+    neighbors_["10.0.0.9"] = "52:54:00:00:00:02";
+    BeginBoot();
+  }
+  void BeginBoot() {
+    EXPECT_OK(store_->Update([&](Transaction& txn) {
+      return txn.boots().Append({.boot_id = NewUuid(), .node = "c001", .began_at = clock_.Now()},
+                                10);
+    }));
+  }
+  JoinRequest RecognizedAs(const std::string& node) {
+    const auto made = requests_->Request(Of(node, nullptr));
+    EXPECT_OK(made);
+    JoinRequest machine = Machine(made->token, node);
+    if (!made->node_uuid.empty()) machine.node_uuid = made->node_uuid;
+    return machine;
+  }
+
   std::map<std::string, TokenRequests::Rule> rules_;
+  std::map<std::string, std::string> neighbors_;
+  std::string connected_;  // the uuid that has a session
   std::unique_ptr<TokenRequests> requests_;
 };
 
@@ -161,6 +188,66 @@ TEST_F(TokenRequestsTest, WithoutATpmEachBootIsApproved) {
   rules_["c001"].needs_tpm = true;
   EXPECT_THAT(requests_->Request(Of("c001", nullptr)),
               StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+}
+
+TEST_F(TokenRequestsTest, InATrustedNetworkTheMacAddressIsTheNodeAfterEachBoot) {
+  TrustC001();
+  const JoinRequest first = RecognizedAs("c001");
+  EXPECT_EQ(enrollment_->Join(first).value().state, JoinResult::kApproved);
+  EXPECT_EQ(Node(first.node_uuid).endorsement_key, "");
+  connected_ = first.node_uuid;
+  EXPECT_EQ(requests_->Request(Of("c001", nullptr))->node_uuid, "") << "it runs";
+  EXPECT_EQ(LastEvent().action, "node.distrust");
+  EXPECT_THAT(LastEvent().detail, HasSubstr("is connected"));
+
+  connected_.clear();
+  clock_.Advance(absl::Hours(2));
+  EXPECT_EQ(enrollment_->Join(RecognizedAs("c001")).value().state, JoinResult::kPending)
+      << "nothing has booted as it";
+  BeginBoot();
+  const JoinRequest second = RecognizedAs("c001");
+  EXPECT_EQ(second.node_uuid, first.node_uuid);
+  EXPECT_EQ(enrollment_->Join(second).value().state, JoinResult::kApproved);
+  // The token is good for that machine alone.
+  JoinRequest other = RecognizedAs("c001");
+  other.node_uuid = NewUuid();
+  EXPECT_THAT(enrollment_->Join(other),
+              StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
+  // Another machine under the same name is another node.
+  rules_["c001"].macs = {"52:54:00:00:00:02"};
+  EXPECT_NE(RecognizedAs("c001").node_uuid, first.node_uuid);
+}
+
+TEST_F(TokenRequestsTest, InATrustedNetworkOtherMachinesWaitAsEverywhere) {
+  TrustC001();
+  for (const std::string address : {"10.0.0.10", "10.0.1.9"}) {
+    const auto made = requests_->Request(Of("c001", nullptr, address));
+    ASSERT_OK(made);
+    EXPECT_EQ(made->node_uuid, "") << address;
+    JoinRequest machine = Machine(made->token, "c001");
+    machine.peer = absl::StrCat("ipv4:", address, ":4000");
+    EXPECT_EQ(enrollment_->Join(machine).value().state, JoinResult::kPending) << address;
+  }
+}
+
+TEST_F(TokenRequestsTest, InATrustedNetworkANodeWithATpmIsNotOneWithout) {
+  TrustC001();
+  // The TPM is taken for the node's at its first boot, as nobody has another on record.
+  EXPECT_EQ(enrollment_->Join(MachineWith(Tpm(0), "c001")).value().state, JoinResult::kApproved);
+  EXPECT_EQ(requests_->Request(Of("c001", nullptr))->node_uuid, "");
+  EXPECT_EQ(enrollment_->Join(MachineWith(Tpm(1), "c001")).value().state, JoinResult::kPending);
+  EXPECT_EQ(Node(pki::MachineUuid(Tpm(0).sha256, "c001")).state, NodeRecord::kEnrolled);
+}
+
+TEST_F(TokenRequestsTest, InATrustedNetworkARemovedNodeComesBackByAPersonAlone) {
+  TrustC001();
+  const JoinRequest first = RecognizedAs("c001");
+  ASSERT_OK(enrollment_->Join(first));
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  EXPECT_EQ(enrollment_->Join(RecognizedAs("c001")).value().state, JoinResult::kPending);
+  ASSERT_OK(enrollment_->Approve({"c001"}, {}, kAdmin));
+  EXPECT_EQ(Node(first.node_uuid).state, NodeRecord::kEnrolled);
+  EXPECT_EQ(enrollment_->Join(RecognizedAs("c001")).value().state, JoinResult::kApproved);
 }
 
 TEST_F(TokenRequestsTest, NobodyAsksForNodesThatDoNotJoinAlone) {

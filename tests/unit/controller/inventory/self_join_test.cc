@@ -16,6 +16,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
 
 TEST(SelfJoinTest, NodesComeAfterGroupsAndAll) {
   const std::string key(64, 'a');
@@ -44,10 +45,30 @@ TEST(SelfJoinTest, NobodyJoinsAloneWhereNothingIsSaid) {
   EXPECT_EQ(SelfJoinOf(*inventory, *inventory->FindNode("c1")).mode, SelfJoin::Mode::kNo);
 }
 
+TEST(SelfJoinTest, NetworksAreTrustedWhereSomethingSaysSo) {
+  const auto inventory = ParseInventory({{"f", R"(
+cluster: x
+nodes:
+  c1: {role: compute, vars: {boot_trusted_networks: [10.2.0.0/16, 10.1.0.0/24]}}
+  c2: {role: compute}
+groups: {storage: {vars: {boot_trusted_networks: []}}}
+vars: {boot_trusted_networks: [10.1.0.0/24]}
+)"}});
+  ASSERT_OK(inventory);
+  EXPECT_THAT(SelfJoinOf(*inventory, *inventory->FindNode("c1")).trusted_networks,
+              ElementsAre("10.2.0.0/16", "10.1.0.0/24"));
+  EXPECT_THAT(SelfJoinOf(*inventory, *inventory->FindNode("c2")).trusted_networks,
+              ElementsAre("10.1.0.0/24"));
+  EXPECT_THAT(TrustedNetworksOf(*inventory), ElementsAre("10.1.0.0/24", "10.2.0.0/16"));
+}
+
 TEST(SelfJoinTest, OtherValuesAreErrorsOfTheInventory) {
   for (const char* vars :
        {"boot_join: always", "boot_join: 1", "boot_tpm: abc",
-        "boot_tpm: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"})
+        "boot_tpm: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "boot_trusted_networks: 10.0.0.0/24", "boot_trusted_networks: [10]",
+        "boot_trusted_networks: [10.0.0.1/24]", "boot_trusted_networks: [0.0.0.0/0]",
+        "boot_trusted_networks: ['fd00::/64']"})
     EXPECT_THAT(ParseInventory({{"f", absl::StrCat("cluster: x\nnodes: {c1: {role: compute}}\n",
                                                    "vars: {", vars, "}\n")}}),
                 StatusIs(absl::StatusCode::kInvalidArgument, Said()))

@@ -52,6 +52,15 @@ TEST(StatusReport, NamesNodesThatHaveToReboot) {
   EXPECT_THAT(RenderStatus(status, "c", kStatusShownAt), HasSubstr("to reboot   c[001-002] ("));
 }
 
+TEST(StatusReport, NamesNetworksThatAreTrusted) {
+  v1::GetStatusResponse status = Quiet();
+  EXPECT_THAT(RenderStatus(status, "c", kStatusShownAt), Not(HasSubstr("trusted")));
+  status.add_trusted_networks("10.0.0.0/24");
+  status.add_trusted_networks("10.1.0.0/16");
+  EXPECT_THAT(RenderStatus(status, "c", kStatusShownAt),
+              HasSubstr("\ntrusted     10.0.0.0/24, 10.1.0.0/16: "));
+}
+
 TEST(StatusReport, AValidationThatRunsIsNotNothing) {
   v1::GetStatusResponse status = Quiet();
   *status.add_validations() = Work("v-7k3m9q2x", "acceptance", "c[001-003]");

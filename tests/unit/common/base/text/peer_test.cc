@@ -30,5 +30,14 @@ TEST(Peer, AnAddressIsAsPeopleWriteIt) {
   EXPECT_EQ(PeerAddress("unix:/run/x"), "unix:/run/x");
 }
 
+TEST(Peer, APortIsANumberOfSixteenBits) {
+  EXPECT_EQ(PeerPort("ipv4:10.0.0.1:1023"), 1023);
+  EXPECT_EQ(PeerPort("ipv6:%5B2001:db8::7%5D:65535"), 65535);
+  EXPECT_EQ(PeerPort("ipv6:[::ffff:10.0.0.1]:600"), 600);
+  for (const char* peer : {"", "unix:/run/x:7", "ipv4:10.0.0.1", "ipv4:10.0.0.1:", "ipv4:",
+                           "ipv4:10.0.0.1:65536", "ipv4:10.0.0.1:-1", "ipv4:10.0.0.1:7x"})
+    EXPECT_EQ(PeerPort(peer), std::nullopt) << peer;
+}
+
 }  // namespace
 }  // namespace muster
