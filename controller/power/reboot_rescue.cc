@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<RebootRecord>> RebootRescue::OpenReboots() {
   return open;
 }
 
-absl::Status RebootRescue::Look() {
+absl::Status RebootRescue::Look(absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<RebootRecord> open, OpenReboots());
   std::set<std::string> known;
   for (const RebootRecord& reboot : open) {
@@ -65,7 +65,6 @@ absl::Status RebootRescue::Look() {
   if (open.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
   const Inventory& inventory = *current.inventory;
-  const absl::Time now = clock_.Now();
   const auto is_up = [this](const std::string& uuid) { return sessions_.IsConnected(uuid); };
   for (const RebootRecord& reboot : PlanRescues(open, inventory, is_up, since_, now)) {
     if (!rescued_.insert(reboot.permit_id).second) continue;
@@ -92,10 +91,11 @@ absl::Status RebootRescue::Look() {
 }
 
 absl::Time RebootRescue::Step() {
-  const absl::Status looked = Look();
+  const absl::Time now = clock_.Now();
+  const absl::Status looked = Look(now);
   if (!looked.ok() && !absl::IsNotFound(looked))
     warn_(absl::StrCat("nodes that are not back from their reboot: ", looked.message()));
-  return clock_.Now() + kInterval;
+  return now + kInterval;
 }
 
 }  // namespace muster::controller::power

@@ -46,7 +46,7 @@ class RebootRescue {
 
  private:
   absl::Time Step();
-  absl::Status Look();
+  absl::Status Look(absl::Time now);
   absl::StatusOr<std::vector<RebootRecord>> OpenReboots();
 
   Store& store_;

@@ -103,10 +103,13 @@ class RebootRescueTest : public ::testing::Test, public InventorySource {
       RETURN_IF_ERROR(txn.runs().Put(run));
       return txn.reboots().Put(Reboot("c1", clock_.Now()));
     }));
+  }
+  // Its thread asks this object for the inventory, so that it has to be whole.
+  void SetUp() override {
     control_.Start();
     rescue_.Start();
   }
-  ~RebootRescueTest() override {
+  void TearDown() override {
     rescue_.Stop();
     control_.Stop();
   }
