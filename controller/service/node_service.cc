@@ -146,7 +146,7 @@ grpc::Status NodeService::GetNode(grpc::ServerContext*, const v1::GetNodeRequest
 grpc::Status NodeService::GetNodeFacts(grpc::ServerContext* context,
                                        const v1::GetNodeFactsRequest* request,
                                        v1::GetNodeFactsResponse* response) {
-  return ToGrpc(GetNodeFacts(*context, *request, *response));
+  return ToGrpc(GetNodeFacts(context, *request, *response));
 }
 
 grpc::Status NodeService::ApproveNode(grpc::ServerContext* context,
@@ -246,7 +246,7 @@ absl::Status NodeService::GetNode(const v1::GetNodeRequest& request,
       absl::StrCat("no node '", request.name(), "'", DidYouMean(request.name(), names)));
 }
 
-absl::Status NodeService::GetNodeFacts(const grpc::ServerContext& context,
+absl::Status NodeService::GetNodeFacts(const grpc::ServerContext* context,
                                        const v1::GetNodeFactsRequest& request,
                                        v1::GetNodeFactsResponse& response) {
   NodeRecord record;
@@ -264,7 +264,7 @@ absl::Status NodeService::GetNodeFacts(const grpc::ServerContext& context,
         absl::StrCat("node ", request.name(), " is not enrolled; see `muster node list`"));
   RETURN_IF_ERROR(found);
   if (request.refresh()) {
-    ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
+    ASSIGN_OR_RETURN(const Caller caller, CallerOf(*context));
     absl::Status refreshed =
         facts_.Refresh(sessions_, record.uuid, caller.identity.name, kFactsTimeout);
     if (absl::IsResourceExhausted(refreshed)) {
