@@ -23,8 +23,10 @@ namespace {
 constexpr absl::string_view kScriptPath = "/boot.ipxe";
 constexpr absl::string_view kImagePrefix = "/image/";
 constexpr absl::string_view kReportPrefix = "/report/";
+constexpr absl::string_view kChunksPrefix = "/chunks/";
 constexpr absl::string_view kDiscoveryPath = "/discovery";
-constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", "root.squashfs"};
+constexpr absl::string_view kRoot = "root.squashfs";
+constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", kRoot};
 constexpr size_t kMaxHost = 255;
 constexpr size_t kMaxReason = 300;
 // Disks, ports and cards that a machine may tell of.
@@ -64,6 +66,31 @@ absl::StatusOr<BootRequest> ReadScriptRequest(const HttpRequest& request) {
   return read;
 }
 
+// The number of a chunk in the query; nullopt: it is not named.
+absl::StatusOr<std::optional<size_t>> ReadChunk(const HttpRequest& request,
+                                                absl::string_view name) {
+  const absl::string_view text = request.Query(name);
+  if (text.empty()) return std::nullopt;
+  uint32_t chunk = 0;
+  if (!absl::SimpleAtoi(text, &chunk)) return Wrong(name);
+  return std::optional<size_t>(chunk);
+}
+
+absl::StatusOr<BootRequest> ReadChunksRequest(absl::string_view image, const HttpRequest& request) {
+  if (!IsSha256(image)) return absl::NotFoundError("not found");
+  BootRequest read;
+  read.kind = BootRequest::Kind::kChunks;
+  read.image = std::string(image);
+  read.host = std::string(request.Header("host"));
+  if (!IsHost(read.host)) return Wrong("the header Host");
+  if (!IsUuid(request.Query("boot"))) return Wrong("boot");
+  read.boot_id = std::string(request.Query("boot"));
+  ASSIGN_OR_RETURN(read.had, ReadChunk(request, "had"));
+  ASSIGN_OR_RETURN(read.lost, ReadChunk(request, "lost"));
+  read.is_leaving = request.Query("leaving") == "1";
+  return read;
+}
+
 absl::StatusOr<BootRequest> ReadArtifactRequest(absl::string_view path,
                                                 const HttpRequest& request) {
   const std::pair<absl::string_view, absl::string_view> parts =
@@ -75,6 +102,8 @@ absl::StatusOr<BootRequest> ReadArtifactRequest(absl::string_view path,
   read.kind = BootRequest::Kind::kArtifact;
   read.image = std::string(parts.first);
   read.artifact = std::string(parts.second);
+  ASSIGN_OR_RETURN(read.chunk, ReadChunk(request, "chunk"));
+  if (read.chunk.has_value() && read.artifact != kRoot) return Wrong("chunk");
   const absl::string_view boot_id = request.Query("boot");
   if (boot_id.empty()) return read;
   if (!IsUuid(boot_id)) return Wrong("boot");
@@ -165,6 +194,7 @@ absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request) {
   if (path == kDiscoveryPath) return ReadDiscovery(request);
   if (absl::ConsumePrefix(&path, kImagePrefix)) return ReadArtifactRequest(path, request);
   if (absl::ConsumePrefix(&path, kReportPrefix)) return ReadReport(path, request);
+  if (absl::ConsumePrefix(&path, kChunksPrefix)) return ReadChunksRequest(path, request);
   return absl::NotFoundError("not found");
 }
 
@@ -177,6 +207,14 @@ std::string ReportPath(absl::string_view boot_id) { return absl::StrCat(kReportP
 
 std::string DiscoveryPath(absl::string_view mac) {
   return absl::StrCat(kDiscoveryPath, "?mac=", mac);
+}
+
+std::string ChunksPath(absl::string_view image, absl::string_view boot_id) {
+  return absl::StrCat(kChunksPrefix, image, "?boot=", boot_id);
+}
+
+std::string ChunkPath(absl::string_view image, absl::string_view boot_id, size_t chunk) {
+  return absl::StrCat(ArtifactPath(image, kRoot, boot_id), "&chunk=", chunk);
 }
 
 absl::StatusOr<HttpReply::Part> ReadRange(absl::string_view header, uint64_t size) {

@@ -18,13 +18,19 @@ namespace muster::controller::boot {
 std::optional<std::string> ReadMac(absl::string_view text);
 
 struct BootRequest {
-  enum class Kind { kScript, kArtifact, kReport, kDiscovery };
+  enum class Kind { kScript, kArtifact, kReport, kDiscovery, kChunks };
   Kind kind = Kind::kScript;
   std::string mac;       // of kScript and kDiscovery; canonical
-  std::string host;      // of kScript: "10.0.0.1:7483", by which the machine reaches us
-  std::string image;     // of kArtifact: the image's digest
+  std::string host;      // of kScript and kChunks: "10.0.0.1:7483", by which the machine reaches us
+  std::string image;     // of kArtifact and kChunks: the image's digest
   std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
-  std::string boot_id;   // of kReport, and of kArtifact where the machine says it
+  std::string boot_id;   // of kReport and kChunks, and of kArtifact where the machine says it
+  // Of kChunks: the chunk that the machine has now, or has not got. Of kArtifact: the one chunk of
+  // the root that it wants.
+  std::optional<size_t> had = std::nullopt;
+  std::optional<size_t> lost = std::nullopt;
+  std::optional<size_t> chunk = std::nullopt;
+  bool is_leaving = false;  // of kChunks: it has the root and wants to give no more
   v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
   // The digest that the root has, in a kReport with REFUSED; the reason, one line, with
   // NOT_WRITTEN.
@@ -46,6 +52,8 @@ std::string ArtifactPath(absl::string_view image, absl::string_view artifact,
                          absl::string_view boot_id);
 std::string ReportPath(absl::string_view boot_id);
 std::string DiscoveryPath(absl::string_view mac);
+std::string ChunksPath(absl::string_view image, absl::string_view boot_id);
+std::string ChunkPath(absl::string_view image, absl::string_view boot_id, size_t chunk);
 
 // The bytes that a header Range asks for. OutOfRange: there are none of them. Several ranges, other
 // units and what is wrong are ignored, as HTTP has it: all bytes.

@@ -46,6 +46,9 @@ std::string RenderImageScript(const ImageScript& script) {
   if (!script.disk.empty()) absl::StrAppend(&arguments, " muster.disk=", script.disk);
   if (!script.boot_id.empty())
     absl::StrAppend(&arguments, " muster.report=", script.server, ReportPath(script.boot_id));
+  if (script.has_peers && !script.boot_id.empty())
+    absl::StrAppend(&arguments, " muster.chunks=", script.server,
+                    ChunksPath(script.image, script.boot_id));
   if (!script.discovery.empty())
     absl::StrAppend(&arguments, " muster.discovery=", script.discovery);
   if (!script.join.empty()) absl::StrAppend(&arguments, " ", kJoinWord, "=", script.join);

@@ -23,6 +23,7 @@ struct ImageScript {
   std::string image;    // its digest
   std::string boot_id;  // "": of no boot that is known, and nothing is reported
   std::string root_sha256;
+  bool has_peers = false;  // the root comes in chunks, from others that boot, too
   // The build of an image that is written to a disk, "debian-worker-disk@1a2b3c4d5e6f", and the
   // disk that the inventory names; "": as the image says.
   std::string install;

@@ -5,9 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/sys/unique_fd.h"
+#include "common/value/image_manifest.h"
 #include "controller/boot/boot_request.h"
 #include "controller/boot/boot_script.h"
 #include "controller/boot/boots.h"
+#include "controller/boot/root_chunks.h"
 #include "controller/image/image_store.h"
 
 namespace muster::controller::boot {
@@ -32,18 +34,21 @@ HttpReply Refuse(const absl::Status& status) {
 
 HttpReply Script(std::string text) { return {.status = 200, .body = std::move(text)}; }
 
-std::string RootSha256(const v1::Image& image) {
+// nullptr: the image has none of this name.
+const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view name) {
   for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
-    if (artifact.name() == "root.squashfs") return artifact.sha256();
+    if (artifact.name() == name) return &artifact;
   }
-  return "";
+  return nullptr;
 }
 
 ImageScript ScriptOf(const Answer& answer, const std::string& server) {
   ImageScript script;
   script.server = server;
   script.image = answer.image->digest();
-  script.root_sha256 = RootSha256(*answer.image);
+  const v1::ImageArtifact* const root = FindArtifact(*answer.image, kRootArtifact);
+  script.root_sha256 = root == nullptr ? "" : root->sha256();
+  script.has_peers = answer.has_peers;
   const auto& arguments = answer.image->manifest().kernel_arguments();
   script.kernel_arguments.assign(arguments.begin(), arguments.end());
   return script;
@@ -102,23 +107,21 @@ HttpReply AnswerArtifact(Boots& boots, image::ImageStore& images, const BootRequ
                          absl::string_view range) {
   const auto image = images.Get(request.image);
   if (!image.ok()) return Refuse(image.status());
-  const v1::ImageArtifact* artifact = nullptr;
-  for (const v1::ImageArtifact& each : (*image)->manifest().artifacts()) {
-    if (each.name() == request.artifact) artifact = &each;
-  }
+  const v1::ImageArtifact* const artifact = FindArtifact(**image, request.artifact);
   if (artifact == nullptr) return Refuse(absl::NotFoundError("not found"));
   absl::StatusOr<sys::UniqueFd> file = images.artifacts().OpenFile(artifact->sha256());
   if (!file.ok()) return Refuse(file.status());
   const uint64_t size = artifact->size_bytes();
-  const absl::StatusOr<HttpReply::Part> part = ReadRange(range, size);
   HttpReply reply;
   reply.headers = {{"Accept-Ranges", "bytes"}};
+  const absl::StatusOr<HttpReply::Part> part =
+      request.chunk.has_value() ? PartOf(*request.chunk, size) : ReadRange(range, size);
   if (!part.ok()) {
     reply.status = 416;
     reply.headers.emplace_back("Content-Range", absl::StrCat("bytes */", size));
     return reply;
   }
-  reply.status = part->bytes == size ? 200 : 206;
+  reply.status = part->bytes == size || request.chunk.has_value() ? 200 : 206;
   reply.content_type = "application/octet-stream";
   if (reply.status == 206)
     reply.headers.emplace_back(
@@ -126,23 +129,45 @@ HttpReply AnswerArtifact(Boots& boots, image::ImageStore& images, const BootRequ
         absl::StrCat("bytes ", part->offset, "-", part->offset + part->bytes - 1, "/", size));
   reply.part = *part;
   reply.fd = file->Release();
-  if (part->offset + part->bytes == size)
+  if (part->offset + part->bytes == size && !request.chunk.has_value())
     reply.on_sent = [&boots, request] {
       boots.OnArtifactSent(request.boot_id, request.image, request.artifact);
     };
   return reply;
 }
 
+HttpReply AnswerChunks(const BootSources& from, const BootRequest& request,
+                       const std::string& peer) {
+  const auto image = from.images.Get(request.image);
+  if (!image.ok()) return Refuse(image.status());
+  const v1::ImageArtifact* const root = FindArtifact(**image, kRootArtifact);
+  if (root == nullptr) return Refuse(absl::NotFoundError("not found"));
+  const absl::StatusOr<std::string> rack = from.boots.RackOf(request.boot_id, request.image);
+  if (!rack.ok()) return Refuse(rack.status());
+  const absl::StatusOr<std::string> answer =
+      from.chunks.Answer(request, {.root_sha256 = root->sha256(),
+                                   .root_bytes = root->size_bytes(),
+                                   .peer = peer,
+                                   .rack = *rack});
+  if (!answer.ok()) return Refuse(answer.status());
+  // It has the root, from whomever.
+  if (request.is_leaving) from.boots.OnArtifactSent(request.boot_id, request.image, kRootArtifact);
+  return {.status = 200, .body = *answer};
+}
+
 }  // namespace
 
-HttpReply AnswerBoot(Boots& boots, image::ImageStore& images, const HttpRequest& request) {
+HttpReply AnswerBoot(const BootSources& from, const HttpRequest& request) {
+  Boots& boots = from.boots;
   const absl::StatusOr<BootRequest> read = ReadBootRequest(request);
   if (!read.ok()) return Refuse(read.status());
   switch (read->kind) {
     case BootRequest::Kind::kScript:
       return AnswerScript(boots, *read, request.peer);
     case BootRequest::Kind::kArtifact:
-      return AnswerArtifact(boots, images, *read, request.Header("range"));
+      return AnswerArtifact(boots, from.images, *read, request.Header("range"));
+    case BootRequest::Kind::kChunks:
+      return AnswerChunks(from, *read, request.peer);
     case BootRequest::Kind::kReport: {
       const absl::Status taken = boots.OnReport(read->boot_id, read->phase, read->found);
       if (!taken.ok()) return Refuse(taken);
@@ -158,8 +183,8 @@ HttpReply AnswerBoot(Boots& boots, image::ImageStore& images, const HttpRequest&
   return Refuse(absl::NotFoundError("not found"));
 }
 
-absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& listen, Boots& boots,
-                                                            image::ImageStore& images) {
+absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& listen,
+                                                            const BootSources& from) {
   return HttpServer::Start(
       {.listen = listen,
        .setting = "boot_listen",
@@ -169,7 +194,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& l
        .max_connections_per_peer = kMaxConnectionsPerPeer,
        .max_connection_bytes = kMaxConnectionBytes,
        .max_body_bytes = kMaxBootRequestBytes},
-      [&](const HttpRequest& request) { return AnswerBoot(boots, images, request); });
+      [from](const HttpRequest& request) { return AnswerBoot(from, request); });
 }
 
 }  // namespace muster::controller::boot

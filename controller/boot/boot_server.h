@@ -14,13 +14,22 @@ class ImageStore;
 namespace muster::controller::boot {
 
 class Boots;
+class RootChunks;
 
-// Scripts by MAC address, the kernels, initramfs and roots of kept images, and reports of boots.
-// Nothing of it is secret, and nothing that a machine says is believed beyond its own boot.
-HttpReply AnswerBoot(Boots& boots, image::ImageStore& images, const HttpRequest& request);
+// What the answers are made of.
+struct BootSources {
+  Boots& boots;
+  image::ImageStore& images;
+  RootChunks& chunks;
+};
 
-// `listen` and errors as of HttpServer; the references must outlive the server.
-absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& listen, Boots& boots,
-                                                            image::ImageStore& images);
+// Scripts by MAC address, the kernels, initramfs and roots of kept images, who has which chunk of a
+// root, and reports of boots. Nothing of it is secret, and nothing that a machine says is believed
+// beyond its own boot.
+HttpReply AnswerBoot(const BootSources& from, const HttpRequest& request);
+
+// `listen` and errors as of HttpServer; what `from` refers to must outlive the server.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartBootServer(const std::string& listen,
+                                                            const BootSources& from);
 
 }  // namespace muster::controller::boot

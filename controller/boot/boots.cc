@@ -300,7 +300,9 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
       answer.what = "disk";
     } else if (image.ok()) {
       answer.is_for_disk = IsForDisk(**image);
-      if (answer.is_for_disk) answer.disk = BootDefaultOf(*inventory, *node).disk;
+      const BootDefault written = BootDefaultOf(*inventory, *node);
+      if (answer.is_for_disk) answer.disk = written.disk;
+      answer.has_peers = written.has_peers;
       answer.image = *std::move(image);
       answer.join = JoinOf(*inventory, *node, decision);
     } else {
@@ -353,6 +355,16 @@ void Boots::OnArtifactSent(const std::string& boot_id, absl::string_view image,
   const v1::BootPhase phase = PhaseOf(artifact);
   AddStep(*current, phase, "");
   if (phase == v1::BOOT_PHASE_ROOT && current->used_up_by == UsedUpBy::kRoot) UseUp(*current);
+}
+
+absl::StatusOr<std::string> Boots::RackOf(const std::string& boot_id, absl::string_view image) {
+  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
+  absl::MutexLock lock(&mutex_);
+  const Current* const current = FindBoot(boot_id);
+  if (current == nullptr || current->boot.image != image)
+    return absl::NotFoundError("this boot is not known");
+  const Node* const node = inventory == nullptr ? nullptr : inventory->FindNode(current->boot.node);
+  return node == nullptr ? std::string() : node->rack;
 }
 
 absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,

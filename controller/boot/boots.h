@@ -55,6 +55,7 @@ struct Answer {
   bool is_for_disk = false;
   std::string disk;
   std::string join;  // the value of kJoinWord; "": it does not join by itself
+  bool has_peers = false;
 };
 
 // Orders are in the store; so are boots and their steps, which a thread of its own writes a
@@ -93,6 +94,8 @@ class Boots {
   void OnScriptSent(const std::string& boot_id);
   void OnArtifactSent(const std::string& boot_id, absl::string_view image,
                       absl::string_view artifact);
+  // The rack of the node whose last boot this is, of this image. NotFound: it is none's.
+  absl::StatusOr<std::string> RackOf(const std::string& boot_id, absl::string_view image);
   // `found`: of REFUSED the digest, of NOT_WRITTEN the reason. NotFound: it is no node's last boot,
   // or not one of an image; what becomes of a disk may be said of any boot that wrote one.
   absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);

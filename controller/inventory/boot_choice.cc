@@ -16,6 +16,7 @@ constexpr char kBoot[] = "boot";
 constexpr char kRescueImage[] = "boot_rescue_image";
 constexpr char kBootDisk[] = "boot_disk";
 constexpr char kBootUnknown[] = "boot_unknown";
+constexpr char kBootPeers[] = "boot_peers";
 constexpr char kUsualRescueImage[] = "debian-rescue";
 constexpr absl::string_view kDiskWord = "disk";
 constexpr absl::string_view kRescueWord = "rescue";
@@ -62,6 +63,7 @@ std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_js
                  "serial:S4EVNX0M"
                : "";
   }
+  if (name == kBootPeers) return value.is_boolean() ? "" : "boot_peers must be true or false";
   const bool is_boot = name == kBoot;
   if (!is_boot && name != kRescueImage && name != kBootUnknown) return "";
   const auto choice =
@@ -83,6 +85,8 @@ BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {
   BootDefault found;
   found.rescue_image = kUsualRescueImage;
   for (const Variable& variable : VariablesOf(inventory, node)) {  // a later one wins
+    if (variable.name == kBootPeers && variable.value->is_boolean())
+      found.has_peers = variable.value->get<bool>();
     if (!variable.value->is_string()) continue;
     const std::string text = variable.value->get<std::string>();
     if (variable.name == kRescueImage) found.rescue_image = text;

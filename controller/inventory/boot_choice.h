@@ -1,5 +1,5 @@
-// What machines boot: the variables `boot`, `boot_rescue_image` and `boot_disk` of nodes, and
-// `boot_unknown`.
+// What machines boot: the variables `boot`, `boot_rescue_image`, `boot_disk` and `boot_peers` of
+// nodes, and `boot_unknown`.
 #pragma once
 
 #include <optional>
@@ -40,6 +40,7 @@ struct BootDefault {
   bool is_written = false;
   std::string rescue_image;  // the image that "rescue" means
   std::string disk;          // that images are written to, see CheckDiskName(); "": as they say
+  bool has_peers = false;    // it gets its root from others that boot, and gives it to them
 };
 BootDefault BootDefaultOf(const Inventory& inventory, const Node& node);
 

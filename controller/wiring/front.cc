@@ -209,7 +209,9 @@ absl::Status Front::Listen(const Config& config, Work& work) {
   ASSIGN_OR_RETURN(metrics_server, StartMetricsServer(config, metrics));
   if (config.boot_listen == "off") return absl::OkStatus();
   ASSIGN_OR_RETURN(boot_server,
-                   boot::StartBootServer(config.boot_listen, work.boots, *core.resources.images));
+                   boot::StartBootServer(config.boot_listen, {.boots = work.boots,
+                                                              .images = *core.resources.images,
+                                                              .chunks = work.root_chunks}));
   return absl::OkStatus();
 }
 

@@ -63,6 +63,7 @@ Work::Work(const Config& config, Core& core)
       approvals(*core.resources.store, core.clock, BundleLoader(*core.resources.blobs),
                 config.operator_bundles == "approved"),
       boots(ForBoots(config)),
+      root_chunks(core.resources.images->artifacts(), core.clock),
       runs(ForRuns(config)),
       rollouts(ForRollouts(config)),
       policies(ForRollouts(config), rollouts),

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/boot/boots.h"
+#include "controller/boot/root_chunks.h"
 #include "controller/claim/node_claims.h"
 #include "controller/command/node_commands.h"
 #include "controller/drift/drift_checks.h"
@@ -85,6 +86,7 @@ struct Work {
   validation::FollowUps follow_ups;
   BundleApprovals approvals;
   boot::Boots boots;
+  boot::RootChunks root_chunks;
   PlaybookCompiler compiler;
   RunManager runs;
   rollout::RolloutManager rollouts;

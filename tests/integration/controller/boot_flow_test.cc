@@ -1,4 +1,5 @@
 // Machines that boot from the network, and those who only say so, against a whole controller.
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/base/digest.h"
 #include "muster/v1/boot.grpc.pb.h"
@@ -249,6 +251,68 @@ TEST_F(BootFlowTest, OnlyArtifactsOfImagesThatMachinesBootAreServed) {
         absl::StrCat("/image/", std::string(64, '0'), "/kernel"), std::string("/"),
         std::string("/packages/muster-agent_1_amd64.deb"), std::string("/metrics")})
     EXPECT_THAT(Get(target), StartsWith("HTTP/1.1 404 ")) << target;
+}
+
+class ChunksFlowTest : public BootFlowTest {
+ protected:
+  // Asks what comes next, from a boot that has begun.
+  void Begin() {
+    controller_.reset();
+    StoreInventory(
+        "cluster: test\nnodes:\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\"}\n"
+        "  c002: {role: compute}\nvars: {boot_peers: true}\n",
+        3);
+    Start();
+    ASSERT_TRUE(Set("worker", true).ok());
+    script_ = Script();
+    chunks_ = PathIn(script_, "/chunks/");
+    ASSERT_NE(chunks_, "");
+  }
+  std::vector<std::string> Ask(const std::string& told = "") {
+    const std::string line = Body(Get(absl::StrCat(chunks_, told)));
+    return absl::StrSplit(line, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  }
+
+  std::string script_;
+  std::string chunks_;
+};
+
+TEST_F(ChunksFlowTest, AMachineAloneGetsTheWholeRootInChunks) {
+  Begin();
+  std::map<size_t, std::string> chunks;
+  std::string told;
+  std::vector<std::string> words = Ask();
+  for (; words.size() == 4 && words[0] == "fetch" && chunks.size() < 100; words = Ask(told)) {
+    const std::string content = Body(Get(words[3].substr(std::string("http://boot:7483").size())));
+    EXPECT_EQ(Sha256Hex(content), words[2]);
+    chunks[std::stoul(words[1])] = content;
+    told = absl::StrCat("&had=", words[1]);
+  }
+  EXPECT_THAT(words, ElementsAre("whole"));
+  std::string root;
+  for (const auto& [number, content] : chunks) root += content;
+  EXPECT_EQ(root, root_);
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT")) << "the root is there when the machine says so";
+  EXPECT_TRUE(Shown().once());
+  EXPECT_THAT(Ask("&leaving=1"), ElementsAre("gone"));
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "ROOT"));
+  EXPECT_EQ(Shown().next(), "disk");
+}
+
+TEST_F(ChunksFlowTest, WhoIsNoNodeThatBootsGetsNone) {
+  Begin();
+  const std::string path = chunks_.substr(0, chunks_.find('?'));
+  EXPECT_THAT(Get(absl::StrCat(path, "?boot=5f0c1a52-1b2c-4d3e-8f00-0123456789ab")),
+              StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Get(absl::StrCat(chunks_, "&had=x")), StartsWith("HTTP/1.1 400 "));
+  const std::string other = Keep("another root");
+  EXPECT_THAT(Get(absl::StrCat("/chunks/", other, chunks_.substr(chunks_.find('?')))),
+              StartsWith("HTTP/1.1 404 "))
+      << "it boots another image";
+  // What nobody was sent for is not taken as had.
+  EXPECT_EQ(Ask("&had=3")[0], "fetch");
+  EXPECT_THAT(Get(absl::StrCat("/image/", image_, "/root.squashfs?chunk=999")),
+              StartsWith("HTTP/1.1 416 "));
 }
 
 TEST_F(BootFlowTest, AReaderThatOnlyLooksUsesNoOrderUp) {

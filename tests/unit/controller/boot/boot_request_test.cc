@@ -131,6 +131,36 @@ TEST(BootRequestTest, ArtifactsAsTheirPathsAreWritten) {
   EXPECT_OK(ReadBootRequest(Request(absl::StrCat("/image/", kDigest, "/root.squashfs"))));
 }
 
+TEST(BootRequestTest, WhoFetchesChunksSaysOfWhichBoot) {
+  const std::string path = absl::StrCat("/chunks/", kDigest);
+  const auto first = ReadBootRequest(Request(path, {{"boot", kBootId}}));
+  ASSERT_OK(first);
+  EXPECT_EQ(first->kind, BootRequest::Kind::kChunks);
+  EXPECT_EQ(first->image, kDigest);
+  EXPECT_EQ(first->boot_id, kBootId);
+  EXPECT_EQ(first->host, "10.0.0.1:7483");
+  EXPECT_EQ(first->had, std::nullopt);
+  EXPECT_EQ(ReadBootRequest(Request(path, {{"boot", kBootId}, {"had", "0"}}))->had, 0u);
+  EXPECT_EQ(ReadBootRequest(Request(path, {{"boot", kBootId}, {"lost", "127"}}))->lost, 127u);
+  EXPECT_TRUE(ReadBootRequest(Request(path, {{"boot", kBootId}, {"leaving", "1"}}))->is_leaving);
+  for (const HttpRequest::Values& query : {HttpRequest::Values{},
+                                           {{"boot", "x"}},
+                                           {{"boot", kBootId}, {"had", "-1"}},
+                                           {{"boot", kBootId}, {"had", "1x"}},
+                                           {{"boot", kBootId}, {"lost", "99999999999"}}})
+    EXPECT_THAT(ReadBootRequest(Request(path, query)),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  EXPECT_THAT(ReadBootRequest(Request("/chunks/x", {{"boot", kBootId}})),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+}
+
+TEST(BootRequestTest, OnlyARootHasChunks) {
+  const std::string folder = absl::StrCat("/image/", kDigest, "/");
+  EXPECT_EQ(ReadBootRequest(Request(folder + "root.squashfs", {{"chunk", "5"}}))->chunk, 5u);
+  EXPECT_THAT(ReadBootRequest(Request(folder + "kernel", {{"chunk", "5"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+}
+
 TEST(BootRequestTest, OtherPathsAreNotThere) {
   for (const std::string& path :
        {std::string(), std::string("/"), std::string("/boot.ipxe/"), std::string("/image/"),

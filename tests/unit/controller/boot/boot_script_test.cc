@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/fixtures/golden_texts.h"
 
@@ -42,6 +43,17 @@ TEST(BootScriptTest, ANodeThatJoinsByItself) {
   script.join = "c001,login1:7444,login1:7443,sha256:ab";
   EXPECT_THAT(RenderImageScript(script),
               HasSubstr(" muster.join=c001,login1:7444,login1:7443,sha256:ab "));
+}
+
+TEST(BootScriptTest, ANodeThatGetsItsRootFromOthers) {
+  ImageScript script = WorkerScript();
+  EXPECT_THAT(RenderImageScript(script), Not(HasSubstr("muster.chunks=")));
+  script.has_peers = true;
+  EXPECT_THAT(RenderImageScript(script),
+              HasSubstr(absl::StrCat(" muster.chunks=http://10.0.0.1:7483/chunks/", script.image,
+                                     "?boot=", script.boot_id, " ")));
+  script.boot_id.clear();
+  EXPECT_THAT(RenderImageScript(script), Not(HasSubstr("muster.chunks=")));
 }
 
 TEST(BootScriptTest, AMachineThatIsNoNode) {

@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Machines that pass the chunks of a root on to each other, by the functions of their initramfs.
+
+One of them gives others something else, without an end; one is asked by a boot that the controller does not know; one
+leaves in between. All others get their root, and most of it not from the controller.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from boot_network import PORT, SERVER, BootNetwork  # noqa: E402
+from lab import Failed, run  # noqa: E402
+
+MACHINES = 6
+LIAR, LOST, LEAVER = 4, 5, 6
+HONEST = (1, 2, 3)
+ROOT_MIB = 4
+SECONDS = 120
+# Says that it has what it is asked for, and never ends.
+GARBAGE = """
+import http.server
+class Garbage(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(bytes(1 << 16))
+        except OSError:
+            pass
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("", 7484), Garbage).serve_forever()
+"""
+
+
+def step(text):
+    print(f"== {text}", flush=True)
+
+
+def fetch(network, machine, url):
+    return run(network.inside(machine, "busybox", "wget", "-q", "-O", "-", url))
+
+
+def take_all_chunks(network, machine, words):
+    """Says of each chunk that it has it, as a machine does that is believed."""
+    chunks = next(word for word in words if word.startswith("muster.chunks=")).partition("=")[2]
+    said = ""
+    while True:
+        kind, *rest = fetch(network, machine, chunks + said).split()
+        if kind == "whole":
+            return
+        if kind == "wait":
+            time.sleep(float(rest[0]))
+            said = ""
+        else:
+            said = f"&had={rest[0]}"
+
+
+def expect_root(process, digest, who):
+    said, _ = process.communicate(timeout=SECONDS)
+    if digest not in said:
+        raise Failed(f"{who} has another root: {said.strip()[-500:]}")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="muster-boot-") as folder, \
+            BootNetwork(folder, MACHINES, "100mbit") as network:
+        digest = network.keep_root(ROOT_MIB)
+        network.describe(peers=True)
+
+        step("one machine gives garbage for every chunk, and the others get their root")
+        liar = subprocess.Popen(network.inside(LIAR, sys.executable, "-c", GARBAGE), stdin=subprocess.DEVNULL)
+        try:
+            take_all_chunks(network, LIAR, network.words(LIAR))
+            before = network.sent()
+            processes = [network.start(machine, network.words(machine)) for machine in HONEST]
+            leaver = network.start(LEAVER, network.words(LEAVER))
+            time.sleep(1)
+            leaver.kill()
+            leaver.wait()
+            for process, machine in zip(processes, HONEST):
+                expect_root(process, digest, f"machine {machine}")
+        finally:
+            liar.kill()
+            liar.wait()
+        sent = (network.sent() - before) / ROOT_MIB
+        print(f"the controller sent {sent:.2f} roots to {len(HONEST)} machines and one that left")
+        if sent >= len(HONEST):
+            raise Failed("the machines had nothing from each other")
+
+        step("where nobody says who has the next chunk, the root comes whole")
+        words = [re.sub(r"(muster\.chunks=.*boot=).*", r"\g<1>5f0c1a52-1b2c-4d3e-8f00-0123456789ab", word)
+                 for word in network.words(LOST)]
+        expect_root(network.start(LOST, words), digest, "the machine of an unknown boot")
+
+        step("the controller knows which machines have their root")
+        shown = network.muster("boot", "show", f"m[1-{LOST}]")
+        for machine in (*HONEST, LOST):
+            if not re.search(rf"^m{machine} .*\broot \+", shown, re.MULTILINE):
+                raise Failed(f"m{machine} has its root, and is shown without:\n{shown}")
+        if not fetch(network, 1, f"http://{SERVER}:{PORT}/boot.ipxe?mac=aa:bb:cc:dd:ee:ff").startswith("#!ipxe"):
+            raise Failed("the boot server serves no more")
+    print("PASSED")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failed as failed:
+        sys.exit(f"FAILED: {failed}")
