@@ -2,8 +2,8 @@
 """Measures Muster and prints each figure beside its target.
 
 Usage: bench.py [--idle-minutes N] [--swarm-nodes N]… [--ci] [PART]…
-   PART: peers, apt, agent, site, image, compile, validation, rollout, swarm, nic, gpu or build (none:
-   all but image, gpu, which needs one, and build)
+   PART: peers, apt, agent, site, image, compile, validation, rollout, swarm, nic, boot, gpu or build
+   (none: all but image, boot, gpu, which needs one, and build)
 Exits 1 when something could not be measured; a target that is missed is a figure like any other.
 """
 import argparse
@@ -17,6 +17,7 @@ import tempfile
 
 import agent
 import apt
+import boot
 import build
 import image
 import nic
@@ -34,8 +35,8 @@ PROGRAM_PARTS = ("compile", "validation", "rollout", "swarm", "gpu")
 LAB_PARTS = ("peers", "apt", "agent", "site", "image")
 # Measured when nothing else is said.
 USUAL_PARTS = (*LAB_PARTS[:-1], "compile", "validation", "rollout", "swarm", "nic")
-PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic", "build")
-ROOT_PARTS = (*LAB_PARTS, "nic", "build")
+PARTS = (*LAB_PARTS, *PROGRAM_PARTS, "nic", "boot", "build")
+ROOT_PARTS = (*LAB_PARTS, "nic", "boot", "build")
 PROGRAM_SECONDS = 600
 # Also a test of `./dev test`, over 1,500 seeds.
 SIMULATION = ROOT / "build/release/tests/rollout_plan_test"
@@ -124,12 +125,16 @@ def measure_lab(parts, minutes, figures):
         figures.miss("the lab", str(why))
 
 
-def measure_nic(figures):
-    print("== nic: TCP between two namespaces", flush=True)
-    try:
-        nic.measure(figures)
-    except Failed as why:
-        figures.miss("nic", str(why))
+def measure_networks(parts, figures):
+    for part, what, measure in (("nic", "TCP between two namespaces", nic.measure),
+                                ("boot", f"one root for {boot.MACHINES} machines", boot.measure)):
+        if part not in parts:
+            continue
+        print(f"== {part}: {what}", flush=True)
+        try:
+            measure(figures)
+        except Failed as why:
+            figures.miss(part, str(why))
 
 
 def machine():
@@ -143,8 +148,8 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures Muster; see "
                                      "docs/benchmarks.md.")
     parser.add_argument("parts", nargs="*", metavar="PART", help="peers, apt, agent, site, image, "
-                        "compile, validation, rollout, swarm, nic, gpu or build; none: all but image "
-                        "and the last two")
+                        "compile, validation, rollout, swarm, nic, boot, gpu or build; none: all but "
+                        "image and the last three")
     parser.add_argument("--ci", action="store_true", help="with build: all tests, too")
     parser.add_argument("--idle-minutes", type=float, default=10, metavar="N",
                         help="how long the idle agent is watched (default 10)")
@@ -157,8 +162,8 @@ def main():
         parser.error(f"no part '{unknown[0]}'; there are {', '.join(PARTS)}")
     parts = arguments.parts or USUAL_PARTS
     if any(part in ROOT_PARTS for part in parts) and os.geteuid() != 0:
-        parser.error("peers, apt, agent, site, image and build boot machines, nic makes networks: that needs "
-                     "root")
+        parser.error("peers, apt, agent, site, image and build boot machines, nic and boot make networks: "
+                     "that needs root")
     # As Ctrl-C does: the lab is taken down.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
@@ -167,8 +172,7 @@ def main():
     measure_programs(parts, arguments.swarm_nodes, figures)
     if "rollout" in parts:
         measure_simulation(figures)
-    if "nic" in parts:
-        measure_nic(figures)
+    measure_networks(parts, figures)
     if "build" in parts:
         build.measure(figures, arguments.ci)
     if any(part in LAB_PARTS for part in parts):

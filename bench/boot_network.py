@@ -31,6 +31,7 @@ mount -t tmpfs -o mode=0755 run /run
 mkdir -p /run/muster/image
 panic() { echo "$*"; exit 1; }
 . "$SCRIPT"
+_muster_say() { echo "$*"; }
 for word; do
   case $word in
     muster.root=*) _muster_root=${word#*=} ;;
