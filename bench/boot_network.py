@@ -25,7 +25,7 @@ ROUTER = "10.214.255.254"
 PORT = 7483
 CALLS = 7443
 START_SECONDS = 30
-# Prints the root's digest; its arguments are the words of the kernel's command line.
+# Prints the root's digest; its arguments are the words of the kernel's command line, and perhaps patience=SECONDS.
 MACHINE = """
 mount -t tmpfs -o mode=0755 run /run
 mkdir -p /run/muster/image
@@ -36,6 +36,7 @@ for word; do
   case $word in
     muster.root=*) _muster_root=${word#*=} ;;
     muster.chunks=*) _muster_chunks=${word#*=} ;;
+    patience=*) _muster_patience=${word#*=} ;;
   esac
 done
 _muster_fetch_from_peers /run/muster/image/root || _muster_fetch "$_muster_root" /run/muster/image/root

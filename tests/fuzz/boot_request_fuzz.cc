@@ -50,6 +50,13 @@ FUZZ_TARGET(boot_request, data, size) {
     if (!muster::IsSha256(read->image) || read->artifact.find('/') != std::string::npos)
       std::abort();
   }
+  if (read->kind == BootRequest::Kind::kChunks) {
+    // The host goes into an address that a shell reads.
+    if (!muster::IsSha256(read->image) || read->boot_id.empty() ||
+        read->host.find_first_of(" \n$`&;|") != std::string::npos)
+      std::abort();
+  }
+  if (read->chunk.has_value() && read->artifact != "root.squashfs") std::abort();
   if (!read->boot_id.empty() && !muster::IsUuid(read->boot_id)) std::abort();
   if (read->kind == BootRequest::Kind::kReport && !read->found.empty()) {
     // A digest, or the reason of a machine that has not written its disk.

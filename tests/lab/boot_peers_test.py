@@ -2,8 +2,11 @@
 """Machines that pass the chunks of a root on to each other, by the functions of their initramfs.
 
 They get most of it not from the controller. Then one of them gives others something else, without an end, one leaves
-in between, and one asks for a boot that the controller does not know: all others get their root.
+in between, one asks for a boot that the controller does not know, and one has a server that stops: all others get
+their root, and so do the last two.
 """
+import contextlib
+import hashlib
 import pathlib
 import re
 import subprocess
@@ -39,6 +42,28 @@ class Garbage(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("", 7484), Garbage).serve_forever()
 """
 
+# Stops after half of a file, and sends the rest of it to who asks for that.
+STOPPING = """
+import http.server, time
+content = bytes(range(256)) * 4096
+class Stopping(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        asked = self.headers.get("Range")
+        first = int(asked[len("bytes="):-1]) if asked else 0
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(len(content) - first))
+        if asked:
+            self.send_header("Content-Range", f"bytes {first}-{len(content) - 1}/{len(content)}")
+        self.end_headers()
+        self.wfile.write(content[first:] if asked else content[:len(content) // 2])
+        if not asked:
+            time.sleep(3600)
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("", 7485), Stopping).serve_forever()
+"""
+STOPPING_DIGEST = hashlib.sha256(bytes(range(256)) * 4096).hexdigest()
+
 
 def step(text):
     print(f"== {text}", flush=True)
@@ -69,6 +94,16 @@ def expect_root(process, digest, who):
         raise Failed(f"{who} has another root: {said.strip()[-500:]}")
 
 
+@contextlib.contextmanager
+def serving(network, machine, program):
+    server = subprocess.Popen(network.inside(machine, sys.executable, "-c", program), stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
 def start_all(network, digest):
     words = {machine: network.words(machine) for machine in HONEST}
     processes = {machine: network.start(machine, words[machine]) for machine in HONEST}
@@ -91,21 +126,22 @@ def main():
             raise Failed("the machines had nothing from each other")
 
         step("one machine gives garbage for every chunk, and the others get their root")
-        liar = subprocess.Popen(network.inside(LIAR, sys.executable, "-c", GARBAGE), stdin=subprocess.DEVNULL)
-        try:
+        with serving(network, LIAR, GARBAGE):
             take_all_chunks(network, LIAR, network.words(LIAR))
             leaver = network.start(LEAVER, network.words(LEAVER))
             threading.Timer(1, leaver.kill).start()
             start_all(network, digest)
             leaver.wait()
-        finally:
-            liar.kill()
-            liar.wait()
 
         step("where nobody says who has the next chunk, the root comes whole")
         words = [re.sub(r"(muster\.chunks=.*boot=).*", r"\g<1>5f0c1a52-1b2c-4d3e-8f00-0123456789ab", word)
                  for word in network.words(LOST)]
         expect_root(network.start(LOST, words), digest, "the machine of an unknown boot")
+
+        step("where a server stops, the rest is asked for again")
+        with serving(network, LIAR, STOPPING):
+            words = [f"muster.root=http://{network.address(LIAR)}:7485/root", "patience=2"]
+            expect_root(network.start(1, words), STOPPING_DIGEST, "the machine of a server that stops")
 
         step("the controller knows which machines have their root")
         shown = network.muster("boot", "show", f"m[1-{LOST}]")
