@@ -329,6 +329,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
                   .order_id = decision.order_id,
                   .began_at = now};
   current.used_up_by = WhatUsesUp(decision, answer.is_for_disk);
+  current.rack = node->rack;
   if (answer.image != nullptr) current.root_sha256 = RootOf(*answer.image);
   current.is_for_disk = answer.is_for_disk;
   nodes_[current.boot.boot_id] = node->name;
@@ -358,13 +359,11 @@ void Boots::OnArtifactSent(const std::string& boot_id, absl::string_view image,
 }
 
 absl::StatusOr<std::string> Boots::RackOf(const std::string& boot_id, absl::string_view image) {
-  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   absl::MutexLock lock(&mutex_);
   const Current* const current = FindBoot(boot_id);
   if (current == nullptr || current->boot.image != image)
     return absl::NotFoundError("this boot is not known");
-  const Node* const node = inventory == nullptr ? nullptr : inventory->FindNode(current->boot.node);
-  return node == nullptr ? std::string() : node->rack;
+  return current->rack;
 }
 
 absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,

@@ -94,7 +94,8 @@ class Boots {
   void OnScriptSent(const std::string& boot_id);
   void OnArtifactSent(const std::string& boot_id, absl::string_view image,
                       absl::string_view artifact);
-  // The rack of the node whose last boot this is, of this image. NotFound: it is none's.
+  // The rack of the node whose last boot this is, of this image; "": none, or not known any more.
+  // NotFound: it is no node's last boot.
   absl::StatusOr<std::string> RackOf(const std::string& boot_id, absl::string_view image);
   // `found`: of REFUSED the digest, of NOT_WRITTEN the reason. NotFound: it is no node's last boot,
   // or not one of an image; what becomes of a disk may be said of any boot that wrote one.
@@ -125,6 +126,7 @@ class Boots {
     BootRecord boot;
     UsedUpBy used_up_by = UsedUpBy::kNever;
     std::string root_sha256;            // of the image
+    std::string rack;                   // of the node; "" after a restart
     bool is_for_disk = false;           // the image is written to a disk
     std::vector<BootStepRecord> steps;  // each phase once
   };
