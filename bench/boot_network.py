@@ -19,7 +19,7 @@ from lab import ROOT, Failed, run
 SCRIPT = ROOT / "images/ram-boot/etc/initramfs-tools/scripts/muster"
 PROGRAMS = ROOT / "build/release/bin"
 # What the initramfs has of busybox.
-APPLETS = ("cat", "head", "httpd", "mkdir", "mount", "mv", "rm", "sh", "sha256sum", "sleep", "timeout", "wget")
+APPLETS = ("cat", "du", "head", "httpd", "mkdir", "mount", "mv", "rm", "sh", "sha256sum", "sleep", "timeout", "wget")
 SERVER = "10.214.0.1"
 ROUTER = "10.214.255.254"
 PORT = 7483
