@@ -89,7 +89,11 @@ def take_all_chunks(network, machine, words):
 
 
 def expect_root(process, digest, who):
-    said, _ = process.communicate(timeout=SECONDS)
+    try:
+        said, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said, _ = process.communicate()
     if digest not in said:
         raise Failed(f"{who} has another root: {said.strip()[-500:]}")
 
