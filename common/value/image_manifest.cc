@@ -217,6 +217,13 @@ std::string BuildName(const v1::Image& image) {
   return BuildName(image.manifest().name(), image.digest());
 }
 
+const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view name) {
+  for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
+    if (artifact.name() == name) return &artifact;
+  }
+  return nullptr;
+}
+
 uint64_t ImageBytes(const v1::ImageManifest& manifest) {
   uint64_t bytes = 0;
   for (const v1::ImageArtifact& artifact : manifest.artifacts()) bytes += artifact.size_bytes();

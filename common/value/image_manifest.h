@@ -11,6 +11,7 @@
 
 namespace muster::v1 {
 class Image;
+class ImageArtifact;
 class ImageManifest;
 }  // namespace muster::v1
 
@@ -50,6 +51,9 @@ absl::StatusOr<ImageReference> ParseImageReference(absl::string_view text);
 // How messages name a build: "debian-worker@1a2b3c4d5e6f".
 std::string BuildName(absl::string_view name, absl::string_view digest);
 std::string BuildName(const v1::Image& image);
+
+// nullptr: the image has none of this name.
+const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view name);
 
 // The bytes of all artifacts.
 uint64_t ImageBytes(const v1::ImageManifest& manifest);

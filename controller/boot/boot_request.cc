@@ -15,6 +15,7 @@
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
+#include "common/value/image_manifest.h"
 #include "common/wire/message_rules.h"
 
 namespace muster::controller::boot {
@@ -25,8 +26,7 @@ constexpr absl::string_view kImagePrefix = "/image/";
 constexpr absl::string_view kReportPrefix = "/report/";
 constexpr absl::string_view kChunksPrefix = "/chunks/";
 constexpr absl::string_view kDiscoveryPath = "/discovery";
-constexpr absl::string_view kRoot = "root.squashfs";
-constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", kRoot};
+constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", kRootArtifact};
 constexpr size_t kMaxHost = 255;
 constexpr size_t kMaxReason = 300;
 // Disks, ports and cards that a machine may tell of.
@@ -103,7 +103,7 @@ absl::StatusOr<BootRequest> ReadArtifactRequest(absl::string_view path,
   read.image = std::string(parts.first);
   read.artifact = std::string(parts.second);
   ASSIGN_OR_RETURN(read.chunk, ReadChunk(request, "chunk"));
-  if (read.chunk.has_value() && read.artifact != kRoot) return Wrong("chunk");
+  if (read.chunk.has_value() && read.artifact != kRootArtifact) return Wrong("chunk");
   const absl::string_view boot_id = request.Query("boot");
   if (boot_id.empty()) return read;
   if (!IsUuid(boot_id)) return Wrong("boot");
@@ -214,7 +214,7 @@ std::string ChunksPath(absl::string_view image, absl::string_view boot_id) {
 }
 
 std::string ChunkPath(absl::string_view image, absl::string_view boot_id, size_t chunk) {
-  return absl::StrCat(ArtifactPath(image, kRoot, boot_id), "&chunk=", chunk);
+  return absl::StrCat(ArtifactPath(image, kRootArtifact, boot_id), "&chunk=", chunk);
 }
 
 absl::StatusOr<HttpReply::Part> ReadRange(absl::string_view header, uint64_t size) {

@@ -25,11 +25,9 @@ struct BootRequest {
   std::string image;     // of kArtifact and kChunks: the image's digest
   std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
   std::string boot_id;   // of kReport and kChunks, and of kArtifact where the machine says it
-  // Of kChunks: the chunk that the machine has now, or has not got. Of kArtifact: the one chunk of
-  // the root that it wants.
-  std::optional<size_t> had = std::nullopt;
-  std::optional<size_t> lost = std::nullopt;
-  std::optional<size_t> chunk = std::nullopt;
+  std::optional<size_t> had = std::nullopt;    // of kChunks: the chunk that the machine got
+  std::optional<size_t> lost = std::nullopt;   // of kChunks: the chunk that it did not get
+  std::optional<size_t> chunk = std::nullopt;  // of kArtifact: the one chunk of the root it wants
   bool is_leaving = false;  // of kChunks: it has the root and wants to give no more
   v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
   // The digest that the root has, in a kReport with REFUSED; the reason, one line, with

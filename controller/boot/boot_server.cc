@@ -34,14 +34,6 @@ HttpReply Refuse(const absl::Status& status) {
 
 HttpReply Script(std::string text) { return {.status = 200, .body = std::move(text)}; }
 
-// nullptr: the image has none of this name.
-const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view name) {
-  for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
-    if (artifact.name() == name) return &artifact;
-  }
-  return nullptr;
-}
-
 ImageScript ScriptOf(const Answer& answer, const std::string& server) {
   ImageScript script;
   script.server = server;
@@ -144,15 +136,15 @@ HttpReply AnswerChunks(const BootSources& from, const BootRequest& request,
   if (root == nullptr) return Refuse(absl::NotFoundError("not found"));
   const absl::StatusOr<std::string> rack = from.boots.RackOf(request.boot_id, request.image);
   if (!rack.ok()) return Refuse(rack.status());
-  const absl::StatusOr<std::string> answer =
+  const absl::StatusOr<RootChunks::Reply> answer =
       from.chunks.Answer(request, {.root_sha256 = root->sha256(),
                                    .root_bytes = root->size_bytes(),
                                    .peer = peer,
                                    .rack = *rack});
   if (!answer.ok()) return Refuse(answer.status());
-  // It has the root, from whomever.
-  if (request.is_leaving) from.boots.OnArtifactSent(request.boot_id, request.image, kRootArtifact);
-  return {.status = 200, .body = *answer};
+  // From whomever.
+  if (answer->is_whole) from.boots.OnArtifactSent(request.boot_id, request.image, kRootArtifact);
+  return {.status = 200, .body = answer->line};
 }
 
 }  // namespace

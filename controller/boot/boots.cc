@@ -26,16 +26,8 @@ constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 constexpr size_t kMaxAtOnce = 1000;
 
 std::string RootOf(const v1::Image& image) {
-  for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
-    if (artifact.name() == kRootArtifact) return artifact.sha256();
-  }
-  return "";
-}
-
-bool HasArtifact(const v1::Image& image, absl::string_view name) {
-  const auto& artifacts = image.manifest().artifacts();
-  return std::any_of(artifacts.begin(), artifacts.end(),
-                     [&](const v1::ImageArtifact& each) { return each.name() == name; });
+  const v1::ImageArtifact* const root = FindArtifact(image, kRootArtifact);
+  return root == nullptr ? "" : root->sha256();
 }
 
 // An image that a machine can boot over the network.
@@ -43,7 +35,7 @@ absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore
                                                          const std::string& reference) {
   ASSIGN_OR_RETURN(image::ImageStore::ImagePtr found, images.Find(reference));
   for (const char* name : {"kernel", "initrd", kRootArtifact}) {
-    if (!HasArtifact(*found, name))
+    if (FindArtifact(*found, name) == nullptr)
       return absl::FailedPreconditionError(
           absl::StrCat(BuildName(*found), " has no ", name, ", so it cannot boot a machine"));
   }

@@ -6,7 +6,7 @@
 namespace muster::controller::boot {
 namespace {
 
-// Of those that have a chunk, so many are looked at.
+// How many of those that have a chunk are looked at.
 constexpr size_t kLooks = 16;
 constexpr absl::Duration kLookForGone = absl::Seconds(15);
 // Thousands that ask again at once would have the controller do nothing but say that there is
@@ -158,7 +158,8 @@ void ChunkExchange::Had(absl::string_view name, size_t chunk, absl::Time now) {
   Machine* const machine = Find(name);
   if (machine == nullptr) return;
   const std::optional<Fetch> fetch = End(*machine, chunk);
-  // What it was not sent for, others would be sent to fetch from it.
+  // A machine is not believed that it has a chunk for which it was not sent: others would be sent
+  // to it.
   if (!fetch.has_value()) return;
   usual_fetch_ += (now - fetch->began - usual_fetch_) * kNewest;
   machine->has[chunk] = true;

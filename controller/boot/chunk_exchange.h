@@ -17,10 +17,10 @@
 
 namespace muster::controller::boot {
 
-// Who fetches which chunk next, and from whom: the chunk that fewest have, so that everybody soon
-// has something to give, from a machine of the same rack if one has time. Nothing that a machine
-// says is believed of its content; whoever gives what is not the chunk is asked no more. Pure; not
-// thread-safe.
+// Chooses which chunk a machine fetches next, and from whom: the chunk that fewest have, so that
+// everybody soon has something to give, from a machine of the same rack if one has time. Nothing
+// that a machine says is believed of its content; whoever gives what is not the chunk is asked no
+// more. Pure; not thread-safe.
 class ChunkExchange {
  public:
   // What one gives to others at the same time; chosen by the simulation in its test.

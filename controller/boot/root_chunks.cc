@@ -100,9 +100,10 @@ absl::StatusOr<std::shared_ptr<RootChunks::Root>> RootChunks::Find(const Asking&
   return roots_[asking.root_sha256] = std::make_shared<Root>(*std::move(digests));
 }
 
-absl::StatusOr<std::string> RootChunks::Answer(const BootRequest& request, const Asking& asking) {
+absl::StatusOr<RootChunks::Reply> RootChunks::Answer(const BootRequest& request,
+                                                     const Asking& asking) {
   ASSIGN_OR_RETURN(const std::shared_ptr<Root> root, Find(asking));
-  if (root == nullptr) return Wait(kReadingWait);
+  if (root == nullptr) return Reply{Wait(kReadingWait)};
   const absl::Time now = clock_.Now();
   absl::MutexLock lock(&root->mutex);
   root->asked_at = now;
@@ -110,17 +111,18 @@ absl::StatusOr<std::string> RootChunks::Answer(const BootRequest& request, const
   if (request.had.has_value()) exchange.Had(request.boot_id, *request.had, now);
   if (request.lost.has_value()) exchange.Lost(request.boot_id, *request.lost);
   if (request.is_leaving)
-    return exchange.Leave(request.boot_id, now) ? "gone\n" : Wait(ChunkExchange::kShortestWait);
+    return Reply{exchange.Leave(request.boot_id, now) ? "gone\n"
+                                                      : Wait(ChunkExchange::kShortestWait)};
   const ChunkExchange::Step step =
       exchange.Next(request.boot_id, AddressOf(asking.peer), asking.rack, now);
-  if (step.kind == ChunkExchange::Step::Kind::kWhole) return "whole\n";
-  if (step.kind == ChunkExchange::Step::Kind::kWait) return Wait(step.wait);
+  if (step.kind == ChunkExchange::Step::Kind::kWhole) return Reply{"whole\n", true};
+  if (step.kind == ChunkExchange::Step::Kind::kWait) return Reply{Wait(step.wait)};
   const std::string url =
       step.source.has_value()
           ? absl::StrCat("http://", *step.source, ":", kChunkPort, "/", step.chunk)
           : absl::StrCat("http://", request.host,
                          ChunkPath(request.image, request.boot_id, step.chunk));
-  return absl::StrCat("fetch ", step.chunk, " ", root->digests[step.chunk], " ", url, "\n");
+  return Reply{absl::StrCat("fetch ", step.chunk, " ", root->digests[step.chunk], " ", url, "\n")};
 }
 
 }  // namespace muster::controller::boot

@@ -57,10 +57,15 @@ class RootChunks {
     std::string peer;  // as of HttpRequest
     std::string rack;
   };
-  // What the machine does next, in a line: "fetch N SHA256 URL", "wait SECONDS", "whole"; for one
-  // that leaves "wait SECONDS" or "gone". Takes what it tells of its last fetch. Errors of reading
+  struct Reply {
+    // "fetch N SHA256 URL", "wait SECONDS", "whole"; to a machine that leaves "wait SECONDS" or
+    // "gone".
+    std::string line;
+    bool is_whole = false;  // the machine has all chunks
+  };
+  // Takes what the machine tells of its last fetch, and says what it does next. Errors of reading
   // the root.
-  absl::StatusOr<std::string> Answer(const BootRequest& request, const Asking& asking);
+  absl::StatusOr<Reply> Answer(const BootRequest& request, const Asking& asking);
 
  private:
   struct Root {
