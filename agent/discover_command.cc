@@ -1,16 +1,14 @@
 // muster-agent discover: a machine that is no node tells the controller what it is.
-#include <fstream>
 #include <iostream>
-#include <map>
-#include <sstream>
+#include <optional>
 #include <string>
 
+#include "agent/boot_words.h"
 #include "agent/commands.h"
 #include "agent/discovery/discovery.h"
 
 #include "agent/facts/gather.h"
 #include "common/base/clock.h"
-#include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
@@ -24,11 +22,9 @@ constexpr char kDiscoveryWord[] = "muster.discovery";
 }  // namespace
 
 int DiscoverCommand() {
-  std::ostringstream line;
-  line << std::ifstream("/proc/cmdline").rdbuf();
-  const std::map<std::string, std::string> words = ParseKernelArguments(line.str());
-  const auto url = words.find(kDiscoveryWord);
-  if (url == words.end()) {
+  sys::RealFileSystem files;
+  const absl::StatusOr<std::optional<std::string>> url = ReadBootWord(files, kDiscoveryWord);
+  if (!url.ok() || !url->has_value()) {
     std::cerr
         << "muster-agent discover: this machine was not booted for discovery: the kernel's command "
            "line has no "
@@ -39,7 +35,6 @@ int DiscoverCommand() {
   auto& clock = *new RealClock;
   auto& processes = *new sys::RealProcessRunner;
   auto& gatherer = *new FactsGatherer({.processes = &processes}, AllProbes(), clock);
-  sys::RealFileSystem files;
   sys::CurlHttpClient http;
   Discovery discovery(
       {.http = http,
@@ -49,7 +44,7 @@ int DiscoverCommand() {
        .scratch = kDiscoveryAnswer,
        // systemd passes it on to the console and the journal.
        .say = [](absl::string_view said) { std::cout << "muster: " << said << std::endl; }},
-      url->second);
+      **url);
   discovery.UntilAdopted();
   std::cout << "muster: adopted; rebooting" << std::endl;
   return 0;

@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "agent/boot_words.h"
 #include "agent/commands.h"
 #include "agent/flags.h"
 #include "agent/session/join.h"
@@ -17,7 +17,6 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/join_word.h"
-#include "common/base/text/kernel_arguments.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
 
@@ -81,14 +80,20 @@ absl::Status Join(const Flags& flags) {
 }
 
 absl::StatusOr<JoinOptions> OptionsOfBoot(sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(const std::string line, files.Read("/proc/cmdline"));
-  const std::map<std::string, std::string> words = ParseKernelArguments(line);
-  const auto found = words.find(kJoinWord);
-  if (found == words.end())
+  ASSIGN_OR_RETURN(const std::optional<std::string> value, ReadBootWord(files, kJoinWord));
+  if (!value.has_value())
     return absl::FailedPreconditionError(
         "this machine was not booted to join: the kernel's command line has no muster.join=. The "
         "inventory's variable `boot_join` has the boot server write it");
-  ASSIGN_OR_RETURN(const JoinWord word, ParseJoinWord(found->second));
+  ASSIGN_OR_RETURN(JoinWord word, ParseJoinWord(*value));
+  if (word.node.empty()) {  // it was signed for all
+    ASSIGN_OR_RETURN(const std::optional<std::string> node, ReadBootWord(files, kNodeWord));
+    if (!node.has_value())
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the boot server has not told this machine which node it is: ", kBootWordsFolder,
+          " has no ", kNodeWord));
+    word.node = *node;
+  }
   JoinOptions options;
   options.node_name = word.node;
   options.enrollment = word.enrollment;

@@ -26,6 +26,8 @@ constexpr int kMaxPackages = 30'000;
 constexpr int kMaxRoles = 1000;
 constexpr int kMaxArtifacts = 32;
 constexpr int kMaxKernelArguments = 128;
+// Firmware reads it as a whole.
+constexpr uint64_t kMaxSignedBytes = uint64_t{1} << 30;
 // A package's words for itself; what is added up must not overflow.
 constexpr uint64_t kMaxInstalledBytes = uint64_t{1} << 50;
 
@@ -112,6 +114,8 @@ absl::Status CheckArtifacts(const v1::ImageManifest& manifest) {
     RETURN_IF_ERROR(Check(kName, at + "name", artifact.name()));
     if (artifact.name() == kManifestFile)
       return Wrong(at + "name", artifact.name(), "another name: it is the manifest's own file");
+    if (artifact.name() == kSignedArtifact)
+      return Wrong(at + "name", artifact.name(), "another name: it is signed beside the image");
     RETURN_IF_ERROR(Check(kSha256, at + "sha256", artifact.sha256()));
     if (artifact.size_bytes() == 0 || artifact.size_bytes() > kMaxArtifactBytes)
       return Wrong(at + "size_bytes", absl::StrCat(artifact.size_bytes()),
@@ -185,6 +189,16 @@ absl::Status CheckImageManifest(const v1::ImageManifest& manifest) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSignedKernel(const v1::SignedKernel& kernel) {
+  RETURN_IF_ERROR(Check(kSha256, "signed_kernel.artifact.sha256", kernel.artifact().sha256()));
+  if (kernel.artifact().name() != kSignedArtifact)
+    return Wrong("signed_kernel.artifact.name", kernel.artifact().name(), kSignedArtifact);
+  if (kernel.artifact().size_bytes() == 0 || kernel.artifact().size_bytes() > kMaxSignedBytes)
+    return Wrong("signed_kernel.artifact.size_bytes", absl::StrCat(kernel.artifact().size_bytes()),
+                 absl::StrCat("1 to ", kMaxSignedBytes));
+  return Check(kSha256, "signed_kernel.certificate_sha256", kernel.certificate_sha256());
+}
+
 std::string CheckImageName(absl::string_view name) {
   if (IsName(name)) return "";
   return absl::StrCat("'", PlainText(name, Lines::kOne, kMaxName), "' cannot name an image: write ",
@@ -221,6 +235,8 @@ const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view 
   for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
     if (artifact.name() == name) return &artifact;
   }
+  if (image.has_signed_kernel() && name == kSignedArtifact)
+    return &image.signed_kernel().artifact();
   return nullptr;
 }
 

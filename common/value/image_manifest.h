@@ -13,6 +13,7 @@ namespace muster::v1 {
 class Image;
 class ImageArtifact;
 class ImageManifest;
+class SignedKernel;
 }  // namespace muster::v1
 
 namespace muster {
@@ -23,6 +24,8 @@ inline constexpr size_t kMaxManifestBytes = size_t{8} << 20;
 // The artifacts that commands know by name.
 inline constexpr char kRootArtifact[] = "root.squashfs";
 inline constexpr char kFilesArtifact[] = "files";
+// Of an image that was signed, beside its manifest.
+inline constexpr char kSignedArtifact[] = "signed.efi";
 // An exported image's manifest, which lies beside its artifacts and so is no artifact's name.
 inline constexpr char kManifestFile[] = "manifest.json";
 
@@ -35,6 +38,10 @@ void SortImageManifest(v1::ImageManifest& manifest);
 // OK for a manifest that an image may have. InvalidArgument names the field, "packages[3].version",
 // and what is wrong with it.
 absl::Status CheckImageManifest(const v1::ImageManifest& manifest);
+
+// OK for a signed kernel image that an image may have, as its sender describes it. InvalidArgument
+// names the field.
+absl::Status CheckSignedKernel(const v1::SignedKernel& kernel);
 
 // "" where the text can name an image; otherwise what is wrong with it.
 std::string CheckImageName(absl::string_view name);
@@ -52,7 +59,7 @@ absl::StatusOr<ImageReference> ParseImageReference(absl::string_view text);
 std::string BuildName(absl::string_view name, absl::string_view digest);
 std::string BuildName(const v1::Image& image);
 
-// nullptr: the image has none of this name.
+// Also the signed kernel image. nullptr: the image has none of this name.
 const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view name);
 
 // The bytes of all artifacts.

@@ -26,7 +26,8 @@ constexpr absl::string_view kImagePrefix = "/image/";
 constexpr absl::string_view kReportPrefix = "/report/";
 constexpr absl::string_view kChunksPrefix = "/chunks/";
 constexpr absl::string_view kDiscoveryPath = "/discovery";
-constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", kRootArtifact};
+constexpr absl::string_view kWordsPath = "/words";
+constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", kRootArtifact, kSignedArtifact};
 constexpr size_t kMaxHost = 255;
 constexpr size_t kMaxReason = 300;
 // Disks, ports and cards that a machine may tell of.
@@ -39,7 +40,19 @@ constexpr std::pair<absl::string_view, v1::BootPhase> kReports[] = {
     {"verified", v1::BOOT_PHASE_VERIFIED},       {"switched", v1::BOOT_PHASE_SWITCHED},
     {"refused", v1::BOOT_PHASE_REFUSED},         {"written", v1::BOOT_PHASE_WRITTEN},
     {"not_written", v1::BOOT_PHASE_NOT_WRITTEN}, {"healthy", v1::BOOT_PHASE_HEALTHY},
-    {"fallen_back", v1::BOOT_PHASE_FALLEN_BACK},
+    {"fallen_back", v1::BOOT_PHASE_FALLEN_BACK}, {"denied", v1::BOOT_PHASE_DENIED},
+    {"enrolled", v1::BOOT_PHASE_ENROLLED},
+};
+
+// Why a machine says that it was denied its boot.
+constexpr std::pair<absl::string_view, absl::string_view> kDenials[] = {
+    {"signature",
+     "its firmware does not start the signed kernel image: it is not what was signed, or the "
+     "firmware does not trust the key"},
+    {"off",
+     "Secure Boot is off in its firmware, which starts anything; switch it on, or have "
+     "`boot_signed: enroll` give keys to firmware that is in setup mode"},
+    {"keys", "its firmware does not take the cluster's keys"},
 };
 
 // A host with or without a port, as a script may repeat it: letters that mean something to iPXE or
@@ -63,6 +76,17 @@ absl::StatusOr<BootRequest> ReadScriptRequest(const HttpRequest& request) {
   read.mac = *mac;
   read.host = std::string(request.Header("host"));
   if (!IsHost(read.host)) return Wrong("the header Host");
+  return read;
+}
+
+absl::StatusOr<BootRequest> ReadWordsRequest(const HttpRequest& request) {
+  BootRequest read;
+  read.kind = BootRequest::Kind::kWords;
+  const std::optional<std::string> mac = ReadMac(request.Query("mac"));
+  if (!mac.has_value()) return Wrong("mac");
+  read.mac = *mac;
+  if (!IsSha256(request.Query("sha256"))) return Wrong("sha256");
+  read.found = std::string(request.Query("sha256"));
   return read;
 }
 
@@ -122,6 +146,12 @@ absl::StatusOr<BootRequest> ReadReport(absl::string_view boot_id, const HttpRequ
   if (read.phase == v1::BOOT_PHASE_UNSPECIFIED) return Wrong("phase");
   if (read.phase == v1::BOOT_PHASE_NOT_WRITTEN)
     read.found = PlainText(request.Query("why"), Lines::kOne, kMaxReason);
+  if (read.phase == v1::BOOT_PHASE_DENIED) {
+    for (const auto& [word, reason] : kDenials) {
+      if (request.Query("why") == word) read.found = std::string(reason);
+    }
+    if (read.found.empty()) return Wrong("why");
+  }
   if (read.phase != v1::BOOT_PHASE_REFUSED) return read;
   if (!IsSha256(request.Query("sha256"))) return Wrong("sha256");
   read.found = std::string(request.Query("sha256"));
@@ -192,6 +222,7 @@ absl::StatusOr<BootRequest> ReadBootRequest(const HttpRequest& request) {
                                               : "what a machine tells of itself is posted");
   if (path == kScriptPath) return ReadScriptRequest(request);
   if (path == kDiscoveryPath) return ReadDiscovery(request);
+  if (path == kWordsPath) return ReadWordsRequest(request);
   if (absl::ConsumePrefix(&path, kImagePrefix)) return ReadArtifactRequest(path, request);
   if (absl::ConsumePrefix(&path, kReportPrefix)) return ReadReport(path, request);
   if (absl::ConsumePrefix(&path, kChunksPrefix)) return ReadChunksRequest(path, request);

@@ -18,12 +18,12 @@ namespace muster::controller::boot {
 std::optional<std::string> ReadMac(absl::string_view text);
 
 struct BootRequest {
-  enum class Kind { kScript, kArtifact, kReport, kDiscovery, kChunks };
+  enum class Kind { kScript, kArtifact, kReport, kDiscovery, kChunks, kWords };
   Kind kind = Kind::kScript;
-  std::string mac;       // of kScript and kDiscovery; canonical
+  std::string mac;       // of kScript, kDiscovery and kWords; canonical
   std::string host;      // of kScript and kChunks: "10.0.0.1:7483", by which the machine reaches us
   std::string image;     // of kArtifact and kChunks: the image's digest
-  std::string artifact;  // of kArtifact: "kernel", "initrd" or "root.squashfs"
+  std::string artifact;  // of kArtifact: "kernel", "initrd", "root.squashfs" or "signed.efi"
   std::string boot_id;   // of kReport and kChunks, and of kArtifact where the machine says it
   std::optional<size_t> had = std::nullopt;    // of kChunks: the chunk that the machine got
   std::optional<size_t> lost = std::nullopt;   // of kChunks: the chunk that it did not get
@@ -31,7 +31,7 @@ struct BootRequest {
   bool is_leaving = false;  // of kChunks: it has the root and wants to give no more
   v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
   // The digest that the root has, in a kReport with REFUSED; the reason, one line, with
-  // NOT_WRITTEN.
+  // NOT_WRITTEN and DENIED. Of kWords: the digest that the root has to have.
   std::string found;
   v1::Facts facts;  // of kDiscovery: what a machine may tell that is no node, checked
   // Of kDiscovery: how long it has been on, by its own clock, which may be wrong otherwise.

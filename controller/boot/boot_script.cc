@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/text/join_word.h"
 #include "common/base/text/plain_text.h"
+#include "common/value/image_manifest.h"
 #include "controller/boot/boot_request.h"
 
 namespace muster::controller::boot {
 namespace {
 
 constexpr size_t kMaxLine = 200;
-constexpr absl::string_view kBoot = "boot=muster";
 
 // What iPXE would expand ("${") or take for another command ("&&", "||") is left out.
 std::string EchoOf(absl::string_view text) {
@@ -26,15 +26,23 @@ std::string EchoOf(absl::string_view text) {
   return absl::StrCat("echo muster: ", line, "\n");
 }
 
+std::string AskAgain(absl::string_view self) {
+  return absl::StrCat("echo muster: asking again in 30 s\nsleep 30\nchain --replace --autofree ",
+                      self, "\n");
+}
+
 }  // namespace
+
+bool IsForLoader(absl::string_view argument) {
+  return !absl::StrContains(argument, '$') && argument != kBootWord;
+}
 
 std::string LocalDiskScript(absl::string_view why) {
   return absl::StrCat("#!ipxe\n", EchoOf(why), "exit 1\n");
 }
 
 std::string RetryScript(absl::string_view why, absl::string_view self) {
-  return absl::StrCat("#!ipxe\n", EchoOf(why), "echo muster: asking again in 30 s\nsleep 30\n",
-                      "chain --replace --autofree ", self, "\n");
+  return absl::StrCat("#!ipxe\n", EchoOf(why), AskAgain(self));
 }
 
 std::string RenderImageScript(const ImageScript& script) {
@@ -53,19 +61,33 @@ std::string RenderImageScript(const ImageScript& script) {
     absl::StrAppend(&arguments, " muster.discovery=", script.discovery);
   if (!script.join.empty()) absl::StrAppend(&arguments, " ", kJoinWord, "=", script.join);
   for (const std::string& argument : script.kernel_arguments) {
-    // ${…} would be iPXE's.
-    if (!absl::StrContains(argument, '$') && argument != kBoot)
-      absl::StrAppend(&arguments, " ", argument);
+    if (IsForLoader(argument)) absl::StrAppend(&arguments, " ", argument);
   }
   return absl::StrCat("#!ipxe\n", EchoOf(script.what),
                       // The card that iPXE has used comes up in the initramfs with the same lease,
                       // without asking again.
-                      "kernel --name kernel ", url("kernel"), " initrd=initrd ", kBoot,
+                      "kernel --name kernel ", url("kernel"), " initrd=initrd ", kBootWord,
                       " BOOTIF=01-${net0/mac:hexhyp} ip=${net0/ip}::${net0/gateway}:"
                       "${net0/netmask}:",
                       script.node, "::off muster.root=", url("root.squashfs"),
                       " muster.sha256=", script.root_sha256, arguments, "\n",
                       "initrd --name initrd ", url("initrd"), "\nboot\n");
+}
+
+std::string RenderSignedScript(const SignedScript& script) {
+  // iPXE asks the firmware at the first look at what it has fetched, so fetching comes alone: a
+  // server that stopped in the middle is no denial. Firmware without Secure Boot has the kernel
+  // take the words from here, where they are the same.
+  std::string text =
+      absl::StrCat("#!ipxe\n", EchoOf(script.what), "imgfetch --name ", kSignedArtifact, " ",
+                   script.server, ArtifactPath(script.image, kSignedArtifact, script.boot_id), " ",
+                   script.command_line, " || goto again\nboot ", kSignedArtifact, " ||\n",
+                   EchoOf("the firmware does not start the signed kernel image"), "imgfree ",
+                   kSignedArtifact, " ||\n");
+  if (!script.boot_id.empty())
+    absl::StrAppend(&text, "imgfetch --name told ", script.server, ReportPath(script.boot_id),
+                    "?phase=denied&why=signature && imgfree told ||\n");
+  return absl::StrCat(text, ":again\n", AskAgain(script.self));
 }
 
 }  // namespace muster::controller::boot

@@ -35,4 +35,22 @@ struct ImageScript {
 // Fetches kernel and initrd and starts them with the lease that iPXE has.
 std::string RenderImageScript(const ImageScript& script);
 
+// The word by which the initramfs knows that the root is Muster's.
+inline constexpr char kBootWord[] = "boot=muster";
+// Whether a kernel argument of a definition is repeated by a boot loader: ${…} would be iPXE's, and
+// kBootWord is there.
+bool IsForLoader(absl::string_view argument);
+
+struct SignedScript {
+  std::string what;
+  std::string server;        // as of ImageScript
+  std::string self;          // the address of the script
+  std::string image;         // its digest
+  std::string boot_id;       // "": nothing is reported
+  std::string command_line;  // what the kernel image was signed with
+};
+// Fetches the signed kernel image and starts it. What firmware does not start is reported, and
+// asked for again after a while.
+std::string RenderSignedScript(const SignedScript& script);
+
 }  // namespace muster::controller::boot

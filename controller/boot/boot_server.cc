@@ -32,6 +32,10 @@ HttpReply Refuse(const absl::Status& status) {
   return {.status = code, .body = absl::StrCat(status.message(), "\n")};
 }
 
+std::string ScriptUrl(absl::string_view server, absl::string_view mac) {
+  return absl::StrCat(server, "/boot.ipxe?mac=", mac);
+}
+
 HttpReply Script(std::string text) { return {.status = 200, .body = std::move(text)}; }
 
 ImageScript ScriptOf(const Answer& answer, const std::string& server) {
@@ -46,6 +50,16 @@ ImageScript ScriptOf(const Answer& answer, const std::string& server) {
   return script;
 }
 
+HttpReply Signed(const Answer& answer, const std::string& what, const std::string& mac,
+                 const std::string& server) {
+  return Script(RenderSignedScript({.what = absl::StrCat(what, ", signed"),
+                                    .server = server,
+                                    .self = ScriptUrl(server, mac),
+                                    .image = answer.image->digest(),
+                                    .boot_id = answer.boot_id,
+                                    .command_line = answer.command_line}));
+}
+
 // A machine that nobody has described.
 HttpReply AnswerUnknown(const Answer& answer, const std::string& mac, const std::string& server) {
   const std::string who = absl::StrCat(mac, " is not in the inventory");
@@ -56,6 +70,7 @@ HttpReply AnswerUnknown(const Answer& answer, const std::string& mac, const std:
                      answer.trouble)));
   ImageScript script = ScriptOf(answer, server);
   script.what = absl::StrCat(who, "; booting ", answer.what, " to tell of itself");
+  if (!answer.command_line.empty()) return Signed(answer, script.what, mac, server);
   script.node = absl::StrCat("m", absl::StrReplaceAll(mac, {{":", ""}}));
   script.discovery = absl::StrCat(server, DiscoveryPath(mac));
   return Script(RenderImageScript(script));
@@ -75,7 +90,7 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
     case Answer::Kind::kNoImage:
       return Script(RetryScript(
           absl::StrCat(answer->node, " cannot boot ", answer->what, ": ", answer->trouble),
-          absl::StrCat(server, "/boot.ipxe?mac=", request.mac)));
+          ScriptUrl(server, request.mac)));
     case Answer::Kind::kImage: {
       ImageScript script = ScriptOf(*answer, server);
       script.what = absl::StrCat(answer->node, " boots ", answer->what);
@@ -87,7 +102,8 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
         script.install = answer->what;
         script.disk = answer->disk;
       }
-      reply = Script(RenderImageScript(script));
+      reply = answer->command_line.empty() ? Script(RenderImageScript(script))
+                                           : Signed(*answer, script.what, request.mac, server);
       break;
     }
   }
@@ -164,6 +180,11 @@ HttpReply AnswerBoot(const BootSources& from, const HttpRequest& request) {
       const absl::Status taken = boots.OnReport(read->boot_id, read->phase, read->found);
       if (!taken.ok()) return Refuse(taken);
       return {.status = 200, .body = "noted\n"};
+    }
+    case BootRequest::Kind::kWords: {
+      const absl::StatusOr<BootWords> words = boots.WordsOf(read->mac, read->found);
+      if (!words.ok()) return Refuse(words.status());
+      return {.status = 200, .body = RenderBootWords(*words)};
     }
     case BootRequest::Kind::kDiscovery: {
       const absl::StatusOr<bool> is_node =

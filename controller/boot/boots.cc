@@ -45,7 +45,7 @@ absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore
 bool IsForDisk(const v1::Image& image) { return image.manifest().kind() == "disk"; }
 
 v1::BootPhase PhaseOf(absl::string_view artifact) {
-  if (artifact == "kernel") return v1::BOOT_PHASE_KERNEL;
+  if (artifact == "kernel" || artifact == kSignedArtifact) return v1::BOOT_PHASE_KERNEL;
   return artifact == "initrd" ? v1::BOOT_PHASE_INITRD : v1::BOOT_PHASE_ROOT;
 }
 
@@ -234,9 +234,57 @@ Answer Boots::AnswerStranger(const Inventory& inventory) const {
     answer.trouble = std::string(image.status().message());
     return answer;
   }
+  if (SignedChoiceOfUnknown(inventory).is_signed) {
+    absl::StatusOr<std::string> line = SignedLineOf(**image);
+    if (!line.ok()) {
+      answer.trouble = std::string(line.status().message());
+      return answer;
+    }
+    answer.command_line = *std::move(line);
+  }
   answer.what = BuildName(**image);
   answer.image = *std::move(image);
   return answer;
+}
+
+absl::StatusOr<std::string> Boots::CommandLineOf(const v1::Image& image) const {
+  ASSIGN_OR_RETURN(const std::string server, BootServerUrl(means_.listen));
+  return SignedCommandLine(image, server, means_.join);
+}
+
+absl::StatusOr<std::string> Boots::SignedLineOf(const v1::Image& image) const {
+  ASSIGN_OR_RETURN(std::string line, CommandLineOf(image));
+  RETURN_IF_ERROR(CheckSigned(image, line));
+  return line;
+}
+
+absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_view root_sha256) {
+  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
+  const Node* const node = inventory == nullptr ? nullptr : inventory->FindMac(mac);
+  const absl::Status other = absl::NotFoundError("this machine is not to boot this root");
+  absl::MutexLock lock(&mutex_);
+  if (node == nullptr) {
+    const Answer answer = inventory == nullptr ? Answer() : AnswerStranger(*inventory);
+    if (answer.image == nullptr || RootOf(*answer.image) != root_sha256) return other;
+    return BootWords{.node = "",
+                     .image = answer.image->digest(),
+                     .boot_id = "",
+                     .enrolls = SignedChoiceOfUnknown(*inventory).enrolls,
+                     .discovery_mac = mac};
+  }
+  const auto found = current_.find(node->name);
+  if (found == current_.end() || found->second.boot.image.empty() ||
+      found->second.root_sha256 != root_sha256)
+    return other;
+  const BootDefault written = BootDefaultOf(*inventory, *node);
+  const bool joins =
+      !JoinOf(*inventory, *node, Decide(*inventory, *node, OrderOf(node->name))).empty();
+  return BootWords{.node = joins ? node->name : "",
+                   .image = found->second.boot.image,
+                   .boot_id = found->second.boot.boot_id,
+                   .has_peers = written.has_peers,
+                   .enrolls = written.signed_choice.enrolls,
+                   .discovery_mac = ""};
 }
 
 absl::StatusOr<bool> Boots::OnDiscovery(const std::string& mac, absl::string_view peer,
@@ -283,6 +331,15 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
   if (!decision.image.empty()) {
     auto image = FindBootable(means_.images, decision.image);
     answer.what = image.ok() ? BuildName(**image) : decision.image;
+    const BootDefault written = BootDefaultOf(*inventory, *node);
+    if (image.ok() && written.signed_choice.is_signed) {
+      const absl::StatusOr<std::string> line = SignedLineOf(**image);
+      if (line.ok()) {
+        answer.command_line = *line;
+      } else {
+        image = line.status();
+      }
+    }
     const auto disk = disks_.find(node->name);
     const bool is_there = image.ok() && IsForDisk(**image) && disk != disks_.end() &&
                           disk->second.image == (*image)->digest();
@@ -292,7 +349,6 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
       answer.what = "disk";
     } else if (image.ok()) {
       answer.is_for_disk = IsForDisk(**image);
-      const BootDefault written = BootDefaultOf(*inventory, *node);
       if (answer.is_for_disk) answer.disk = written.disk;
       answer.has_peers = written.has_peers;
       answer.image = *std::move(image);
@@ -368,7 +424,7 @@ absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,
   if (current == nullptr || current->boot.image.empty() || (is_of_disk && !current->is_for_disk))
     return absl::NotFoundError("this boot is not known");
   std::string detail;
-  if (phase == v1::BOOT_PHASE_NOT_WRITTEN) detail = found;
+  if (phase == v1::BOOT_PHASE_NOT_WRITTEN || phase == v1::BOOT_PHASE_DENIED) detail = found;
   if (phase == v1::BOOT_PHASE_WRITTEN) {
     detail = absl::StrCat("the disk holds ", current->boot.what);
     OnWritten(*current);

@@ -19,6 +19,7 @@
 #include "common/base/text/join_word.h"
 #include "common/base/worker.h"
 #include "controller/boot/decision.h"
+#include "controller/boot/signed_boot.h"
 #include "controller/boot/unknown_machines.h"
 #include "controller/store/tables.h"
 #include "muster/v1/boot.pb.h"
@@ -56,6 +57,9 @@ struct Answer {
   std::string disk;
   std::string join;  // the value of kJoinWord; "": it does not join by itself
   bool has_peers = false;
+  // What its signed kernel image was signed with, which is booted then; "": the image is booted
+  // unsigned.
+  std::string command_line;
 };
 
 // Orders are in the store; so are boots and their steps, which a thread of its own writes a
@@ -77,6 +81,7 @@ class Boots {
     std::function<absl::StatusOr<std::shared_ptr<const Inventory>>()> inventory;
     std::function<void(absl::string_view)> warn;  // writes to the log
     JoinWord join = {};                           // of all nodes, without the name
+    std::string listen = "off";                   // boot_listen
   };
 
   // What `means` refers to must outlive the object.
@@ -90,6 +95,12 @@ class Boots {
 
   // Begins a boot of the machine. Unavailable: there is no inventory, or it cannot be read.
   absl::StatusOr<Answer> Begin(const std::string& mac, absl::string_view peer);
+  // What a machine is told that has booted a signed kernel image for the root of this digest.
+  // NotFound: that is not what it was to boot last. Unavailable as of Begin().
+  absl::StatusOr<BootWords> WordsOf(const std::string& mac, absl::string_view root_sha256);
+  // What a signed kernel image of the image has as its command line. FailedPrecondition, with the
+  // reason: it cannot be booted so.
+  absl::StatusOr<std::string> CommandLineOf(const v1::Image& image) const;
   // The last byte of it was sent.
   void OnScriptSent(const std::string& boot_id);
   void OnArtifactSent(const std::string& boot_id, absl::string_view image,
@@ -97,8 +108,9 @@ class Boots {
   // The rack of the node whose last boot this is, of this image; "": none, or not known any more.
   // NotFound: it is no node's last boot.
   absl::StatusOr<std::string> RackOf(const std::string& boot_id, absl::string_view image);
-  // `found`: of REFUSED the digest, of NOT_WRITTEN the reason. NotFound: it is no node's last boot,
-  // or not one of an image; what becomes of a disk may be said of any boot that wrote one.
+  // `found`: of REFUSED the digest, of NOT_WRITTEN and DENIED the reason. NotFound: it is no node's
+  // last boot, or not one of an image; what becomes of a disk may be said of any boot that wrote
+  // one.
   absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);
   // A machine that is not a node, and has been on for so long, tells of itself. True: it has become
   // one, and is to boot anew. NotFound: none is to tell of itself. Unavailable as of Begin().
@@ -144,6 +156,9 @@ class Boots {
   absl::StatusOr<InventoryPtr> ReadInventory() const;
   // What a machine is told that is no node.
   Answer AnswerStranger(const Inventory& inventory) const;
+  // The command line of an image that is signed for this cluster as it is now. FailedPrecondition:
+  // it is not.
+  absl::StatusOr<std::string> SignedLineOf(const v1::Image& image) const;
   std::string JoinOf(const Inventory& inventory, const Node& node, const Decision& decision) const;
   Current* FindBoot(const std::string& boot_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const BootOrderRecord* OrderOf(const std::string& node) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);

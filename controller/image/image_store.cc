@@ -96,7 +96,8 @@ absl::Status ImageStore::LoadOne(const std::string& digest, const std::string& p
   if (image->digest() != digest || ImageDigest(image->manifest()) != digest)
     return absl::DataLossError("its content has another digest");
   RETURN_IF_ERROR(CheckImageManifest(image->manifest()));
-  for (const v1::ImageArtifact& artifact : image->manifest().artifacts()) {
+  if (image->has_signed_kernel()) RETURN_IF_ERROR(CheckSignedKernel(image->signed_kernel()));
+  for (const v1::ImageArtifact& artifact : ArtifactsOf(*image)) {
     const std::string fault = artifacts_->FindFaultOfSize(artifact.sha256(), artifact.size_bytes());
     if (fault.empty()) continue;
     faults_.push_back(absl::StrCat("image ", BuildName(*image), ": ", artifact.name(), " ", fault,
@@ -225,10 +226,16 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::FindBuild(absl::string_view tex
                    "` shows them"));
 }
 
+std::vector<v1::ImageArtifact> ImageStore::ArtifactsOf(const v1::Image& image) {
+  std::vector<v1::ImageArtifact> artifacts(image.manifest().artifacts().begin(),
+                                           image.manifest().artifacts().end());
+  if (image.has_signed_kernel()) artifacts.push_back(image.signed_kernel().artifact());
+  return artifacts;
+}
+
 std::vector<std::string> ImageStore::DigestsOf(const v1::Image& image) const {
   std::vector<std::string> digests;
-  for (const v1::ImageArtifact& artifact : image.manifest().artifacts())
-    digests.push_back(artifact.sha256());
+  for (const v1::ImageArtifact& artifact : ArtifactsOf(image)) digests.push_back(artifact.sha256());
   return digests;
 }
 
@@ -236,8 +243,7 @@ std::set<std::string> ImageStore::Named() const {
   std::set<std::string> named;
   absl::MutexLock lock(&mutex_);
   for (const auto& [digest, image] : images_) {
-    for (const v1::ImageArtifact& artifact : image.whole->manifest().artifacts())
-      named.insert(artifact.sha256());
+    for (const std::string& sha256 : DigestsOf(*image.whole)) named.insert(sha256);
   }
   return named;
 }
@@ -277,6 +283,26 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::Keep(v1::ImageManifest manifest
   absl::MutexLock lock(&mutex_);
   images_.emplace(image->digest(), Entry(image));
   return image;
+}
+
+absl::StatusOr<ImageStore::ImagePtr> ImageStore::KeepSigned(const v1::Image& image,
+                                                            const v1::SignedKernel& kernel) {
+  RETURN_IF_ERROR(CheckSignedKernel(kernel));
+  const v1::ImageArtifact& artifact = kernel.artifact();
+  absl::MutexLock changing(&changing_);
+  ASSIGN_OR_RETURN(const ImagePtr kept, Get(image.digest()));
+  const std::string fault = artifacts_->FindFaultOfSize(artifact.sha256(), artifact.size_bytes());
+  if (!fault.empty())
+    return absl::FailedPreconditionError(
+        absl::StrCat(artifact.name(), " ", fault, "; upload it first"));
+  const auto changed = std::make_shared<v1::Image>(*kept);
+  *changed->mutable_signed_kernel() = kernel;
+  RETURN_IF_ERROR(sys::RealFileSystem().WriteAtomically(ManifestPath(changed->digest()),
+                                                        changed->SerializeAsString(), Private()));
+  artifacts_->Fulfil({artifact.sha256()});
+  absl::MutexLock lock(&mutex_);
+  images_.insert_or_assign(changed->digest(), Entry(changed));
+  return changed;
 }
 
 absl::Status ImageStore::Pin(const v1::Image& image, bool pinned) {
@@ -333,7 +359,7 @@ absl::StatusOr<uint64_t> ImageStore::Sweep(absl::Time now) {
 absl::StatusOr<std::vector<std::string>> ImageStore::Verify(
     const v1::Image& image, const std::function<bool()>& cancelled) {
   std::vector<std::string> faults;
-  for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
+  for (const v1::ImageArtifact& artifact : ArtifactsOf(image)) {
     ASSIGN_OR_RETURN(const std::string fault,
                      artifacts_->FindFault(artifact.sha256(), artifact.size_bytes(), cancelled));
     if (!fault.empty()) faults.push_back(absl::StrCat(artifact.name(), " ", fault));

@@ -55,6 +55,9 @@ class ImageStore {
   // Keeps an image of this manifest. AlreadyExists: it is kept already. InvalidArgument: see
   // CheckImageManifest. FailedPrecondition names the artifacts that are not there.
   absl::StatusOr<ImagePtr> Keep(v1::ImageManifest manifest, absl::Time now, const std::string& by);
+  // Gives the image a signed kernel image, instead of one that it has. FailedPrecondition: the
+  // artifact is not there. NotFound: the image was deleted meanwhile.
+  absl::StatusOr<ImagePtr> KeepSigned(const v1::Image& image, const v1::SignedKernel& kernel);
   // Decides that its name means this build. Takes that back if it is `pinned` no more.
   absl::Status Pin(const v1::Image& image, bool pinned);
   // Removes it and the artifacts that no other image names, and returns their bytes.
@@ -85,6 +88,8 @@ class ImageStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string ManifestPath(absl::string_view digest) const;
   std::string PinPath(absl::string_view name) const;
+  // Of the image's and, where it has one, its signed kernel image's.
+  static std::vector<v1::ImageArtifact> ArtifactsOf(const v1::Image& image);
   std::vector<std::string> DigestsOf(const v1::Image& image) const;
   // The digests of all artifacts that an image names.
   std::set<std::string> Named() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
 #include "common/value/image_manifest.h"
@@ -26,6 +27,25 @@ absl::StatusOr<v1::Image> Images::Keep(const v1::ImageManifest& manifest, const 
   ASSIGN_OR_RETURN(const ImageStore::ImagePtr image,
                    images_.FindBuild(absl::StrCat(manifest.name(), "@", digest)));
   return images_.Describe(*image);
+}
+
+absl::StatusOr<v1::Image> Images::KeepSigned(const v1::Image& image, v1::SignedKernel kernel,
+                                             const std::string& planned, const Actor& actor) {
+  RETURN_IF_ERROR(CheckSignedKernel(kernel));
+  if (kernel.command_line() != planned)
+    return absl::InvalidArgumentError(
+        absl::StrCat("the kernel image was signed with another command line than: ", planned));
+  const absl::Time now = clock_.Now();
+  *kernel.mutable_signed_at() = ToTimestamp(now);
+  kernel.set_signed_by(actor.name);
+  ImageStore::ImagePtr kept;
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(Audit(txn, now, actor, "image.sign", BuildName(image),
+                          absl::StrCat("certificate ", kernel.certificate_sha256())));
+    ASSIGN_OR_RETURN(kept, images_.KeepSigned(image, kernel));
+    return absl::OkStatus();
+  }));
+  return images_.Describe(*kept);
 }
 
 absl::StatusOr<v1::Image> Images::Pin(absl::string_view reference, bool pinned,

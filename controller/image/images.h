@@ -31,6 +31,9 @@ class Images {
 
   // See ImageService. One that is kept already stays as it is, and so does the audit log.
   absl::StatusOr<v1::Image> Keep(const v1::ImageManifest& manifest, const Actor& actor);
+  // InvalidArgument: a field, or it was signed with another command line than `planned`.
+  absl::StatusOr<v1::Image> KeepSigned(const v1::Image& image, v1::SignedKernel kernel,
+                                       const std::string& planned, const Actor& actor);
   absl::StatusOr<v1::Image> Pin(absl::string_view reference, bool pinned, const Actor& actor);
   absl::StatusOr<uint64_t> Delete(absl::string_view reference, const Actor& actor);
 

@@ -17,6 +17,8 @@ constexpr char kRescueImage[] = "boot_rescue_image";
 constexpr char kBootDisk[] = "boot_disk";
 constexpr char kBootUnknown[] = "boot_unknown";
 constexpr char kBootPeers[] = "boot_peers";
+constexpr char kBootSigned[] = "boot_signed";
+constexpr char kEnroll[] = "enroll";
 constexpr char kUsualRescueImage[] = "debian-rescue";
 constexpr absl::string_view kDiskWord = "disk";
 constexpr absl::string_view kRescueWord = "rescue";
@@ -39,6 +41,13 @@ bool IsImageReference(absl::string_view text) {
          std::all_of(digits.begin(), digits.end(), [](unsigned char c) {
            return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
          });
+}
+
+// nullopt: the value says neither.
+std::optional<SignedChoice> ReadSignedChoice(const nlohmann::ordered_json& value) {
+  if (value.is_boolean()) return SignedChoice{.is_signed = value.get<bool>(), .enrolls = false};
+  if (value == kEnroll) return SignedChoice{.is_signed = true, .enrolls = true};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -64,6 +73,8 @@ std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_js
                : "";
   }
   if (name == kBootPeers) return value.is_boolean() ? "" : "boot_peers must be true or false";
+  if (name == kBootSigned)
+    return ReadSignedChoice(value).has_value() ? "" : "boot_signed must be true, false or enroll";
   const bool is_boot = name == kBoot;
   if (!is_boot && name != kRescueImage && name != kBootUnknown) return "";
   const auto choice =
@@ -87,6 +98,8 @@ BootDefault BootDefaultOf(const Inventory& inventory, const Node& node) {
   for (const Variable& variable : VariablesOf(inventory, node)) {  // a later one wins
     if (variable.name == kBootPeers && variable.value->is_boolean())
       found.has_peers = variable.value->get<bool>();
+    if (variable.name == kBootSigned)
+      found.signed_choice = ReadSignedChoice(*variable.value).value_or(SignedChoice());
     if (!variable.value->is_string()) continue;
     const std::string text = variable.value->get<std::string>();
     if (variable.name == kRescueImage) found.rescue_image = text;
@@ -107,6 +120,15 @@ std::string BootOfUnknown(const Inventory& inventory) {
       image = variable.value->get<std::string>();
   }
   return image;
+}
+
+SignedChoice SignedChoiceOfUnknown(const Inventory& inventory) {
+  SignedChoice choice;
+  for (const Variable& variable : inventory.vars()) {
+    if (variable.name == kBootSigned)
+      choice = ReadSignedChoice(*variable.value).value_or(SignedChoice());
+  }
+  return choice;
 }
 
 }  // namespace muster::controller

@@ -1,5 +1,5 @@
-// What machines boot: the variables `boot`, `boot_rescue_image`, `boot_disk` and `boot_peers` of
-// nodes, and `boot_unknown`.
+// What machines boot: the variables `boot`, `boot_rescue_image`, `boot_disk`, `boot_peers` and
+// `boot_signed` of nodes, and `boot_unknown`.
 #pragma once
 
 #include <optional>
@@ -34,6 +34,12 @@ std::string CheckBootVariable(absl::string_view name, const nlohmann::ordered_js
 // "": it has none.
 std::string CheckVariableOfNodes(absl::string_view name);
 
+// Whether a machine boots signed kernel images alone.
+struct SignedChoice {
+  bool is_signed = false;
+  bool enrolls = false;  // and its firmware, if it is in setup mode, gets the cluster's keys
+};
+
 // What the inventory says about a node.
 struct BootDefault {
   BootChoice choice;  // disk where nothing was written
@@ -41,10 +47,12 @@ struct BootDefault {
   std::string rescue_image;  // the image that "rescue" means
   std::string disk;          // that images are written to, see CheckDiskName(); "": as they say
   bool has_peers = false;    // it gets its root from others that boot, and gives it to them
+  SignedChoice signed_choice;
 };
 BootDefault BootDefaultOf(const Inventory& inventory, const Node& node);
 
 // The image by which machines tell of themselves that the inventory does not have; "": none.
 std::string BootOfUnknown(const Inventory& inventory);
+SignedChoice SignedChoiceOfUnknown(const Inventory& inventory);
 
 }  // namespace muster::controller

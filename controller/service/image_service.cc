@@ -18,6 +18,7 @@
 #include "common/sys/unique_fd.h"
 #include "common/value/image_manifest.h"
 #include "controller/audit/audit.h"
+#include "controller/boot/boots.h"
 #include "controller/image/image_builds.h"
 #include "controller/image/image_store.h"
 #include "controller/image/images.h"
@@ -100,6 +101,23 @@ grpc::Status ImageService::ListImages(grpc::ServerContext*, const v1::ListImages
 grpc::Status ImageService::GetImage(grpc::ServerContext*, const v1::GetImageRequest* request,
                                     v1::GetImageResponse* response) {
   return ToGrpc(Get(*request, *response));
+}
+
+grpc::Status ImageService::PlanSigning(grpc::ServerContext*, const v1::PlanSigningRequest* request,
+                                       v1::PlanSigningResponse* response) {
+  return ToGrpc(PlanSigned(*request, *response));
+}
+
+grpc::Status ImageService::KeepSigned(grpc::ServerContext* context,
+                                      const v1::KeepSignedRequest* request,
+                                      v1::KeepSignedResponse* response) {
+  return ActAsCaller(*context, [&](const Actor& actor) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto image, store_.FindBuild(request->image()));
+    ASSIGN_OR_RETURN(const std::string planned, boots_.CommandLineOf(*image));
+    ASSIGN_OR_RETURN(*response->mutable_image(),
+                     images_.KeepSigned(*image, request->signed_kernel(), planned, actor));
+    return absl::OkStatus();
+  });
 }
 
 grpc::Status ImageService::VerifyImage(grpc::ServerContext* context,
@@ -203,6 +221,14 @@ absl::Status ImageService::List(const v1::ListImagesRequest& request,
 
 absl::Status ImageService::Get(const v1::GetImageRequest& request, v1::GetImageResponse& response) {
   ASSIGN_OR_RETURN(const auto image, store_.Find(request.image()));
+  *response.mutable_image() = store_.Describe(*image);
+  return absl::OkStatus();
+}
+
+absl::Status ImageService::PlanSigned(const v1::PlanSigningRequest& request,
+                                      v1::PlanSigningResponse& response) {
+  ASSIGN_OR_RETURN(const auto image, store_.Find(request.image()));
+  ASSIGN_OR_RETURN(*response.mutable_command_line(), boots_.CommandLineOf(*image));
   *response.mutable_image() = store_.Describe(*image);
   return absl::OkStatus();
 }

@@ -12,6 +12,9 @@ namespace muster::controller {
 
 class OpenCalls;
 
+namespace boot {
+class Boots;
+}
 namespace image {
 class ImageBuilds;
 class Images;
@@ -23,8 +26,13 @@ class ImageService final : public v1::ImageService::Service {
  public:
   // The references must outlive the object.
   ImageService(image::ImageBuilds& builds, image::Images& images, image::ImageStore& store,
-               Clock& clock, OpenCalls& calls)
-      : builds_(builds), images_(images), store_(store), clock_(clock), calls_(calls) {}
+               boot::Boots& boots, Clock& clock, OpenCalls& calls)
+      : builds_(builds),
+        images_(images),
+        store_(store),
+        boots_(boots),
+        clock_(clock),
+        calls_(calls) {}
 
   grpc::Status PlanImage(grpc::ServerContext* context, const v1::PlanImageRequest* request,
                          v1::PlanImageResponse* response) override;
@@ -45,6 +53,10 @@ class ImageService final : public v1::ImageService::Service {
                           v1::ListImagesResponse* response) override;
   grpc::Status GetImage(grpc::ServerContext* context, const v1::GetImageRequest* request,
                         v1::GetImageResponse* response) override;
+  grpc::Status PlanSigning(grpc::ServerContext* context, const v1::PlanSigningRequest* request,
+                           v1::PlanSigningResponse* response) override;
+  grpc::Status KeepSigned(grpc::ServerContext* context, const v1::KeepSignedRequest* request,
+                          v1::KeepSignedResponse* response) override;
   grpc::Status VerifyImage(grpc::ServerContext* context, const v1::VerifyImageRequest* request,
                            v1::VerifyImageResponse* response) override;
   grpc::Status PinImage(grpc::ServerContext* context, const v1::PinImageRequest* request,
@@ -63,12 +75,14 @@ class ImageService final : public v1::ImageService::Service {
                     grpc::ServerWriter<v1::ReadArtifactResponse>& writer);
   absl::Status List(const v1::ListImagesRequest& request, v1::ListImagesResponse& response);
   absl::Status Get(const v1::GetImageRequest& request, v1::GetImageResponse& response);
+  absl::Status PlanSigned(const v1::PlanSigningRequest& request, v1::PlanSigningResponse& response);
   absl::Status Verify(grpc::ServerContext& context, const v1::VerifyImageRequest& request,
                       v1::VerifyImageResponse& response);
 
   image::ImageBuilds& builds_;
   image::Images& images_;
   image::ImageStore& store_;
+  boot::Boots& boots_;
   Clock& clock_;
   OpenCalls& calls_;
 };

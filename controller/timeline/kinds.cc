@@ -14,6 +14,8 @@ using enum Concerns;
 constexpr Kind kKinds[] = {
     {"backup.restore", kNone, false, "the store was restored from a backup"},
     {"boot.clear", kSubject, false, "nodes boot what the inventory says again"},
+    {"boot.denied", kSubject, false, "a node's firmware does not start what it was to boot"},
+    {"boot.enrolled", kSubject, false, "a node's firmware has taken the cluster's keys"},
     {"boot.fallen_back", kSubject, false,
      "a node did not come up with the image on its disk and runs the one before"},
     {"boot.healthy", kSubject, false, "a node came up with the image on its disk, which stays"},
@@ -50,6 +52,7 @@ constexpr Kind kKinds[] = {
     {"image.delete", kNone, false, "an image was deleted"},
     {"image.keep", kNone, false, "an image was uploaded"},
     {"image.pin", kNone, false, "a build was chosen as the one that an image's name means"},
+    {"image.sign", kNone, false, "an image was signed for Secure Boot"},
     {"image.unpin", kNone, false, "an image's name means its newest build again"},
     {"inventory.apply", kNone, false, "a new revision of the inventory is in force"},
     {"node.back", kSubject, false, "the agent of a lost node answers again"},

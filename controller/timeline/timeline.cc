@@ -67,6 +67,7 @@ constexpr std::pair<int, absl::string_view> kBootKinds[] = {
     {v1::BOOT_PHASE_REFUSED, "boot.refused"},   {v1::BOOT_PHASE_NO_IMAGE, "boot.no_image"},
     {v1::BOOT_PHASE_WRITTEN, "boot.written"},   {v1::BOOT_PHASE_NOT_WRITTEN, "boot.not_written"},
     {v1::BOOT_PHASE_HEALTHY, "boot.healthy"},   {v1::BOOT_PHASE_FALLEN_BACK, "boot.fallen_back"},
+    {v1::BOOT_PHASE_DENIED, "boot.denied"},     {v1::BOOT_PHASE_ENROLLED, "boot.enrolled"},
 };
 
 // Makes the events that a query wants, and counts what that costs.

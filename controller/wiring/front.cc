@@ -152,7 +152,8 @@ Front::Front(const Config& config, Core& core, Work& work)
                     },
                     .package_directory = config.package_directory}),
       image_changes(*core.resources.images, *core.resources.store, core.clock),
-      images(image_builds, image_changes, *core.resources.images, core.clock, core.open_calls),
+      images(image_builds, image_changes, *core.resources.images, work.boots, core.clock,
+             core.open_calls),
       web_sessions(core.denylist, core.clock),
       web_logins(web_sessions, *core.resources.store, core.clock) {}
 

@@ -379,6 +379,7 @@ boot::Boots::Means Work::ForBoots(const Config& config) {
                .enrollment = config.enrollment_address,
                .controller = config.controller_address,
                .ca_pin = core_.resources.join_pin},
+      .listen = config.boot_listen,
   };
 }
 

@@ -15,7 +15,7 @@ std::string JoinWord::ToString() const {
 absl::StatusOr<JoinWord> ParseJoinWord(absl::string_view value) {
   const std::vector<std::string> parts = absl::StrSplit(value, ',');
   const bool is_whole =
-      parts.size() == 4 && std::none_of(parts.begin(), parts.end(),
+      parts.size() == 4 && std::none_of(parts.begin() + 1, parts.end(),
                                         [](const std::string& part) { return part.empty(); });
   if (!is_whole)
     return absl::InvalidArgumentError(

@@ -10,9 +10,11 @@
 namespace muster {
 
 inline constexpr char kJoinWord[] = "muster.join";
+// Which node the machine is, where kJoinWord cannot say it.
+inline constexpr char kNodeWord[] = "muster.node";
 
 struct JoinWord {
-  std::string node;        // in the inventory
+  std::string node;        // in the inventory; "": the word was signed for all nodes
   std::string enrollment;  // host:port of the enrollment listener
   std::string controller;  // host:port of the controller
   std::string ca_pin;      // "sha256:<hex>" of the authority's certificate

@@ -62,9 +62,11 @@ constexpr AuthorizationRow kTable[] = {
     // It makes the artifact stay for a while.
     {"/muster.v1.ImageService/HasArtifact", Audience::kAdmins, "image import"},
     {"/muster.v1.ImageService/KeepImage", Audience::kAdmins, "image import"},
+    {"/muster.v1.ImageService/KeepSigned", Audience::kAdmins, "image sign"},
     {"/muster.v1.ImageService/ListImages", Audience::kViewers, "image list"},
     {"/muster.v1.ImageService/PinImage", Audience::kAdmins, "image pin"},
     {"/muster.v1.ImageService/PlanImage", Audience::kAdmins, "image build"},
+    {"/muster.v1.ImageService/PlanSigning", Audience::kAdmins, "image sign"},
     {"/muster.v1.ImageService/ReadAgentPackage", Audience::kAdmins, "image build"},
     {"/muster.v1.ImageService/ReadArtifact", Audience::kViewers, "image export"},
     {"/muster.v1.ImageService/UploadArtifact", Audience::kAdmins, "image import"},

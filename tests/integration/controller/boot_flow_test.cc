@@ -253,6 +253,58 @@ TEST_F(BootFlowTest, OnlyArtifactsOfImagesThatMachinesBootAreServed) {
     EXPECT_THAT(Get(target), StartsWith("HTTP/1.1 404 ")) << target;
 }
 
+TEST_F(BootFlowTest, ANodeWithSecureBootGetsWhatIsSignedAndNothingElse) {
+  controller_.reset();
+  StoreInventory(
+      "cluster: test\nnodes:\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\"}\n"
+      "  c002: {role: compute}\nvars: {boot: worker, boot_signed: enroll}\n",
+      3);
+  Start();
+  EXPECT_THAT(Script(), AllOf(HasSubstr("it is not signed"), Not(HasSubstr("kernel"))));
+
+  const auto admin =
+      v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
+  v1::PlanSigningRequest question;
+  question.set_image("worker");
+  v1::PlanSigningResponse plan;
+  grpc::ClientContext planning;
+  ASSERT_TRUE(admin->PlanSigning(&planning, question, &plan).ok());
+  EXPECT_EQ(plan.image().digest(), image_);
+  EXPECT_THAT(plan.command_line(),
+              AllOf(HasSubstr(absl::StrCat("muster.sha256=", Sha256Hex(root_))),
+                    HasSubstr("muster.server=http://127.0.0.1:"), HasSubstr("muster.join=,")));
+  v1::KeepSignedRequest request;
+  request.set_image(absl::StrCat("worker@", image_));
+  v1::SignedKernel& kernel = *request.mutable_signed_kernel();
+  kernel.mutable_artifact()->set_name("signed.efi");
+  kernel.mutable_artifact()->set_sha256(Upload(*admin, "a signed kernel"));
+  kernel.mutable_artifact()->set_size_bytes(15);
+  kernel.set_certificate_sha256(std::string(64, 'c'));
+  kernel.set_command_line("init=/bin/sh");
+  v1::KeepSignedResponse response;
+  const auto keep = [&] {
+    grpc::ClientContext context;
+    return admin->KeepSigned(&context, request, &response);
+  };
+  EXPECT_EQ(keep().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  kernel.set_command_line(plan.command_line());
+  ASSERT_TRUE(keep().ok());
+  EXPECT_EQ(response.image().signed_kernel().signed_by(), "admin:alice");
+
+  const std::string script = Script();
+  EXPECT_THAT(script, HasSubstr(absl::StrCat(" ", plan.command_line(), " ||")));
+  EXPECT_EQ(Body(Get(PathIn(script, "/signed.efi"))), "a signed kernel");
+  const std::string words =
+      Body(Get(absl::StrCat("/words?mac=", kMac, "&sha256=", Sha256Hex(root_))));
+  EXPECT_THAT(words, AllOf(StartsWith("muster.root=/image/"), HasSubstr("\nmuster.report=/report/"),
+                           HasSubstr("\nmuster.enroll=1\n")));
+  EXPECT_THAT(Get(absl::StrCat("/words?mac=", kMac, "&sha256=", std::string(64, '0'))),
+              StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Get(PathIn(script, "phase=denied")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "KERNEL", "DENIED"));
+  EXPECT_THAT(Shown().last().steps(2).detail(), HasSubstr("does not start"));
+}
+
 class ChunksFlowTest : public BootFlowTest {
  protected:
   // Asks what comes next, from a boot that has begun.

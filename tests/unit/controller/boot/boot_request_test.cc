@@ -194,6 +194,14 @@ TEST(BootRequestTest, ReportsOfKnownPhasesAlone) {
   EXPECT_LE(long_winded->found.size(), 300u);
   for (const char* phase : {"written", "healthy", "fallen_back"})
     EXPECT_OK(ReadBootRequest(Request(path, {{"phase", phase}}))) << phase;
+  const auto denied = ReadBootRequest(Request(path, {{"phase", "denied"}, {"why", "signature"}}));
+  ASSERT_OK(denied);
+  EXPECT_THAT(denied->found, ::testing::HasSubstr("does not start the signed kernel image"));
+  // The reason is one of ours.
+  EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", "denied"}, {"why", "mine"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+  EXPECT_EQ(ReadBootRequest(Request(path, {{"phase", "enrolled"}}))->phase,
+            v1::BOOT_PHASE_ENROLLED);
   // What is seen here cannot be reported.
   for (const char* phase : {"", "root", "script", "VERIFIED", "no image"})
     EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", phase}})),
@@ -204,6 +212,22 @@ TEST(BootRequestTest, ReportsOfKnownPhasesAlone) {
     EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", "refused"}, {"sha256", digest}})),
                 StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
         << digest;
+}
+
+TEST(BootRequestTest, WordsForASignedRoot) {
+  const auto read =
+      ReadBootRequest(Request("/words", {{"mac", "0C-42-a1-00-12-01"}, {"sha256", kDigest}}));
+  ASSERT_OK(read);
+  EXPECT_EQ(read->kind, BootRequest::Kind::kWords);
+  EXPECT_EQ(read->mac, "0c:42:a1:00:12:01");
+  EXPECT_EQ(read->found, kDigest);
+  for (const HttpRequest::Values& query : {HttpRequest::Values{},
+                                           {{"mac", "0c:42:a1:00:12:01"}},
+                                           {{"sha256", kDigest}},
+                                           {{"mac", "0c:42"}, {"sha256", kDigest}},
+                                           {{"mac", "0c:42:a1:00:12:01"}, {"sha256", "aa"}}})
+    EXPECT_THAT(ReadBootRequest(Request("/words", query)),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
 }
 
 TEST(ReadRangeTest, AsHttpHasIt) {

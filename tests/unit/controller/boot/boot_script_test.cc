@@ -63,6 +63,20 @@ TEST(BootScriptTest, AMachineThatIsNoNode) {
   EXPECT_THAT(RenderImageScript(script), Said());
 }
 
+TEST(BootScriptTest, ASignedKernelImage) {
+  SignedScript script;
+  script.what = "c001 boots worker@aaaaaaaaaaaa, signed";
+  script.server = "http://10.0.0.1:7483";
+  script.self = "http://10.0.0.1:7483/boot.ipxe?mac=0c:42:a1:00:12:01";
+  script.image = std::string(64, 'a');
+  script.boot_id = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab";
+  script.command_line = "boot=muster ip=dhcp quiet";
+  EXPECT_THAT(RenderSignedScript(script), Said());
+  // A machine that is no node has no boot to report.
+  script.boot_id.clear();
+  EXPECT_THAT(RenderSignedScript(script), Not(HasSubstr("/report/")));
+}
+
 // The firmware goes on to its next device after an error; success ends in its menu.
 TEST(BootScriptTest, TheDiskIsLeftToTheFirmware) {
   EXPECT_THAT(LocalDiskScript("c001 boots from its disk"), EndsWith("\nexit 1\n"));

@@ -59,6 +59,7 @@ class BootsTest : public ::testing::Test {
                  .enrollment = "login1:7444",
                  .controller = "login1:7443",
                  .ca_pin = "sha256:ab"},
+        .listen = "10.0.0.1:7483",
     });
     ASSERT_OK(boots_->Start());
   }
@@ -92,6 +93,20 @@ class BootsTest : public ::testing::Test {
       added.set_size_bytes(content.size());
     }
     return **images_->Keep(manifest, clock_.Now(), "admin:alice");
+  }
+
+  v1::Image Sign(const v1::Image& image) {
+    const std::string content = "signed";
+    auto upload = images_->artifacts().Begin(Sha256Hex(content), content.size()).value();
+    EXPECT_OK(upload->Append(content));
+    EXPECT_OK(upload->Finish(clock_.Now()));
+    v1::SignedKernel kernel;
+    kernel.mutable_artifact()->set_name("signed.efi");
+    kernel.mutable_artifact()->set_sha256(Sha256Hex(content));
+    kernel.mutable_artifact()->set_size_bytes(content.size());
+    kernel.set_certificate_sha256(Sha256Hex("certificate"));
+    kernel.set_command_line(boots_->CommandLineOf(image).value());
+    return **images_->KeepSigned(image, kernel);
   }
 
   absl::Status Order(const std::string& what, bool once, const std::string& nodes = "c001") {
@@ -444,6 +459,55 @@ TEST_F(BootsTest, ANodeKeepsItsLastBootsAlone) {
     EXPECT_THAT(txn.boots().ListStepsAfter(0, 100).value(), SizeIs(Boots::kKept));
     return absl::OkStatus();
   }));
+}
+
+TEST_F(BootsTest, ANodeThatBootsSignedKernelImagesBootsNothingElse) {
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: worker, boot_signed: true, boot_join: tpm}}
+  c002: {role: compute})");
+  const v1::Image image = Keep("worker", "the root");
+  Answer answer = boots_->Begin(kMac, kPeer).value();
+  EXPECT_EQ(answer.kind, Answer::Kind::kNoImage);
+  EXPECT_THAT(answer.trouble, HasSubstr("it is not signed"));
+  EXPECT_THAT(boots_->WordsOf(kMac, Sha256Hex("the root")),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+
+  Sign(image);
+  answer = boots_->Begin(kMac, kPeer).value();
+  ASSERT_EQ(answer.kind, Answer::Kind::kImage);
+  EXPECT_EQ(answer.command_line, boots_->CommandLineOf(image).value());
+  boots_->OnScriptSent(answer.boot_id);
+  boots_->OnArtifactSent(answer.boot_id, image.digest(), "signed.efi");
+  EXPECT_THAT(Phases(), ElementsAre(v1::BOOT_PHASE_SCRIPT, v1::BOOT_PHASE_KERNEL));
+  const BootWords words = boots_->WordsOf(kMac, Sha256Hex("the root")).value();
+  EXPECT_EQ(words.node, "c001");
+  EXPECT_EQ(words.boot_id, answer.boot_id);
+  EXPECT_EQ(words.image, image.digest());
+  EXPECT_FALSE(words.enrolls);
+  EXPECT_THAT(boots_->WordsOf(kMac, Sha256Hex("another root")),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(boots_->WordsOf("aa:aa:aa:aa:aa:aa", Sha256Hex("the root")),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::_));
+  ASSERT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_DENIED, "the reason"));
+  EXPECT_EQ(Shown().last().steps(2).detail(), "the reason");
+  // A machine in the middle of its boot does not notice a restart.
+  Restart();
+  EXPECT_EQ(boots_->WordsOf(kMac, Sha256Hex("the root"))->boot_id, answer.boot_id);
+}
+
+TEST_F(BootsTest, AStrangerBootsASignedKernelImageToTellOfItself) {
+  constexpr char kStranger[] = "aa:aa:aa:aa:aa:aa";
+  Describe("\n  c002: {role: compute}\nvars: {boot_unknown: finder, boot_signed: enroll}");
+  const v1::Image image = Keep("finder", "the root");
+  EXPECT_THAT(boots_->Begin(kStranger, kPeer)->trouble, HasSubstr("it is not signed"));
+  EXPECT_EQ(boots_->Begin(kStranger, kPeer)->image, nullptr);
+  Sign(image);
+  EXPECT_NE(boots_->Begin(kStranger, kPeer)->command_line, "");
+  const BootWords words = boots_->WordsOf(kStranger, Sha256Hex("the root")).value();
+  EXPECT_EQ(words.discovery_mac, kStranger);
+  EXPECT_EQ(words.node, "");
+  EXPECT_EQ(words.boot_id, "");
+  EXPECT_TRUE(words.enrolls);
 }
 
 }  // namespace

@@ -245,6 +245,44 @@ TEST_F(ImageStoreTest, ADamagedManifestIsNamedAndItsArtifactsStay) {
   EXPECT_EQ((*store_->Find("worker"))->digest(), good.digest());
 }
 
+TEST_F(ImageStoreTest, ASignedKernelImageIsKeptBesideTheManifest) {
+  const v1::Image image = Keep("worker", "kernel", "root");
+  v1::SignedKernel kernel;
+  kernel.mutable_artifact()->set_name("signed.efi");
+  kernel.mutable_artifact()->set_sha256(Sha256Hex("signed 1"));
+  kernel.mutable_artifact()->set_size_bytes(8);
+  kernel.set_certificate_sha256(Sha256Hex("certificate"));
+  kernel.set_command_line("quiet");
+  EXPECT_THAT(store_->KeepSigned(image, kernel),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("upload it first")));
+  Upload("signed 1");
+  ASSERT_OK(store_->KeepSigned(image, kernel));
+  const auto signed_one = store_->Find("worker").value();
+  EXPECT_EQ(signed_one->digest(), image.digest());
+  EXPECT_EQ(signed_one->signed_kernel().command_line(), "quiet");
+  EXPECT_EQ(FindArtifact(*signed_one, "signed.efi")->sha256(), Sha256Hex("signed 1"));
+  EXPECT_EQ(FindArtifact(image, "signed.efi"), nullptr);
+
+  // It is of the image after the next start, too, and goes with what is signed instead.
+  Open();
+  EXPECT_THAT(store_->faults(), IsEmpty());
+  EXPECT_EQ(store_->Sweep(absl::Now() + absl::Hours(2)).value(), 0u);
+  kernel.mutable_artifact()->set_sha256(Upload("signed 2"));
+  ASSERT_OK(store_->KeepSigned(image, kernel));
+  EXPECT_EQ(store_->Sweep(absl::Now() + absl::Hours(2)).value(), 8u);
+  EXPECT_TRUE(Has("signed 2"));
+  std::ofstream(ArtifactPath("signed 2")) << "signed 3";
+  EXPECT_THAT(Verify(*store_->Find("worker").value()).value(),
+              ElementsAre(HasSubstr("signed.efi has the digest")));
+  EXPECT_OK(store_->Remove(*store_->Find("worker").value(), now_));
+  EXPECT_FALSE(Has("signed 2"));
+
+  kernel.mutable_artifact()->set_name("kernel");
+  EXPECT_THAT(
+      store_->KeepSigned(image, kernel),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signed_kernel.artifact.name")));
+}
+
 TEST_F(ImageStoreTest, WhatAKilledWriterLeftGoesAtTheNextStart) {
   const v1::Image image = Keep("worker", "kernel", "root");
   const std::vector<std::string> debris = {

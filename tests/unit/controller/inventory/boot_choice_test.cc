@@ -32,6 +32,28 @@ TEST(BootChoiceTest, WhatIsReadIsWrittenTheSame) {
     EXPECT_FALSE(ParseBootChoice(text).has_value()) << text;
 }
 
+TEST(BootChoiceTest, SignedKernelImages) {
+  const auto inventory = ParseInventory({{"f", R"(
+cluster: x
+vars: {boot_signed: enroll}
+nodes:
+  c1: {role: compute}
+  c2: {role: compute, vars: {boot_signed: false}}
+  c3: {role: compute, vars: {boot_signed: true}}
+)"}});
+  ASSERT_OK(inventory);
+  const auto choice_of = [&](const char* name) {
+    return BootDefaultOf(*inventory, *inventory->FindNode(name)).signed_choice;
+  };
+  EXPECT_TRUE(choice_of("c1").is_signed);
+  EXPECT_TRUE(choice_of("c1").enrolls);
+  EXPECT_FALSE(choice_of("c2").is_signed);
+  EXPECT_FALSE(choice_of("c2").enrolls);
+  EXPECT_TRUE(choice_of("c3").is_signed);
+  EXPECT_FALSE(choice_of("c3").enrolls);
+  EXPECT_TRUE(SignedChoiceOfUnknown(*inventory).enrolls);
+}
+
 TEST(BootChoiceTest, PortsOfNodesAndOfRanges) {
   const auto inventory = ParseInventory({{"f", R"(
 cluster: x

@@ -107,6 +107,8 @@ TEST(InventoryErrors, OfNodes) {
       {"c1: {role: login, vars: {boot_disk: /dev/sda}}", "boot_disk must be serial:"},
       {"c1: {role: login, vars: {boot_disk: blank}}", "boot_disk must be serial:"},
       {"c1: {role: login, vars: {boot_disk: [1]}}", "boot_disk must be serial:"},
+      {"c1: {role: login, vars: {boot_signed: \"yes\"}}",
+       "boot_signed must be true, false or enroll"},
       {"c1: {role: login, vars: {boot_peers: \"yes\"}}", "boot_peers must be true or false"},
       {"\"c[1-3]\": {role: login, address: \"10.0.0.[1-2]\"}", "2 addresses for 3 nodes"},
       {"c1: {role: login, address: a}\n  c2: {role: login, address: a}",
