@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 #include "common/sys/process/process.h"
@@ -24,11 +25,30 @@ constexpr Tool kTools[] = {{"mmdebstrap", "mmdebstrap"}, {"newuidmap", "uidmap"}
                            {"bwrap", "bubblewrap"},      {"mksquashfs", "squashfs-tools"},
                            {"unshare", "util-linux"},    {"tar", "tar"}};
 
+constexpr Tool kSigningTools[] = {
+    {"openssl", "openssl"},
+    {"objcopy", "binutils"},
+    {"sbsign", "sbsigntool"},
+    {"/usr/lib/systemd/boot/efi/linuxx64.efi.stub", "systemd-boot-efi"}};
+
 bool IsInstalled(const std::string& program) {
+  if (program[0] == '/') return ::access(program.c_str(), R_OK) == 0;
   for (const absl::string_view folder : absl::StrSplit(sys::kStandardPath, ':')) {
     if (::access(absl::StrCat(folder, "/", program).c_str(), X_OK) == 0) return true;
   }
   return false;
+}
+
+// `what`: "images are built".
+absl::Status CheckTools(absl::Span<const Tool> tools, absl::string_view what) {
+  std::set<std::string> missing;
+  for (const Tool& tool : tools) {
+    if (!IsInstalled(tool.program)) missing.insert(tool.package);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      what, " with programs that this machine does not have; as root: ", "apt-get install ",
+      absl::StrJoin(missing, " ")));
 }
 
 absl::Status CheckIds(const std::string& path, const std::string& user) {
@@ -56,15 +76,7 @@ bool HasSubordinateIds(const std::string& text, const std::string& user, unsigne
 }
 
 absl::Status CheckBuildTools() {
-  std::set<std::string> missing;
-  for (const Tool& tool : kTools) {
-    if (!IsInstalled(tool.program)) missing.insert(tool.package);
-  }
-  if (!missing.empty())
-    return absl::FailedPreconditionError(
-        absl::StrCat("images are built with programs that this machine does not have; as root: "
-                     "apt-get install ",
-                     absl::StrJoin(missing, " ")));
+  RETURN_IF_ERROR(CheckTools(kTools, "images are built"));
   const passwd* const account = ::getpwuid(::getuid());
   if (account == nullptr)
     return absl::FailedPreconditionError(
@@ -73,5 +85,7 @@ absl::Status CheckBuildTools() {
   RETURN_IF_ERROR(CheckIds("/etc/subuid", user));
   return CheckIds("/etc/subgid", user);
 }
+
+absl::Status CheckSigningTools() { return CheckTools(kSigningTools, "images are signed"); }
 
 }  // namespace muster::cli

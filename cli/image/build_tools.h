@@ -18,4 +18,7 @@ bool HasSubordinateIds(const std::string& text, const std::string& user, unsigne
 // too few subordinate ids.
 absl::Status CheckBuildTools();
 
+// The same for what signs images.
+absl::Status CheckSigningTools();
+
 }  // namespace muster::cli

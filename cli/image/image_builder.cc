@@ -19,6 +19,7 @@
 #include "cli/image/build_calls.h"
 #include "cli/image/build_folder.h"
 #include "cli/image/files_digest.h"
+#include "cli/image/module_signer.h"
 #include "cli/image/root_commands.h"
 #include "cli/render/output.h"
 #include "cli/site/site_bundle.h"
@@ -27,6 +28,7 @@
 #include "common/base/digest.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "common/base/version.h"
 #include "common/sys/archive/decompress.h"
 #include "common/sys/file_system.h"
@@ -103,6 +105,7 @@ class Builder {
     direct_hosts_ = HostsOf(before.repositories());
     RETURN_IF_ERROR(Timed("base", [&] { return MakeBaseLayer(before); }));
     RETURN_IF_ERROR(Timed("roles", [&] { return ApplyRoles(); }));
+    if (!build_.keys.empty()) RETURN_IF_ERROR(Timed("sign", [&] { return SignTheModules(); }));
     RETURN_IF_ERROR(Timed("seal", [&] { return SealTheRoot(); }));
     RETURN_IF_ERROR(Timed("pack", [&] { return Pack(); }));
     FillManifest();
@@ -257,6 +260,15 @@ class Builder {
     }
     note_ = absl::StrCat(planned.roles_size(), " roles, ", changed, " steps changed the root, ",
                          on_node + planned.left_out_size(), " are left to the node");
+    return absl::OkStatus();
+  }
+
+  absl::Status SignTheModules() {
+    sys::RealProcessRunner processes;
+    ASSIGN_OR_RETURN(
+        const std::vector<std::string> modules,
+        SignModules(means_.folder.Root(), build_.keys, means_.folder.Result(), processes));
+    note_ = absl::StrCat(Counted(modules.size(), "module"), " of the root's own");
     return absl::OkStatus();
   }
 

@@ -23,6 +23,7 @@ struct ImageBuild {
   std::string site;     // the folder with images/ and playbooks/
   std::string sources;  // path of apt's sources; "": the snapshot's, or the distribution's archive
   std::string proxy;    // http://host:port for packages; "": none
+  std::string keys;     // folder of the keys that sign its modules; "": they stay as they are
   bool is_fresh = false;    // make the first layer anew
   bool is_verbose = false;  // say what each program says
 };

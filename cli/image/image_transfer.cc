@@ -106,6 +106,19 @@ absl::StatusOr<v1::Image> UploadImage(const Connection& connection, const std::s
   return response.image();
 }
 
+absl::StatusOr<v1::Image> UploadSigned(const Connection& connection, const v1::Image& image,
+                                       const std::string& folder, const v1::SignedKernel& kernel,
+                                       const OnTransfer& on_transfer) {
+  ImageStub stub(connection.channel());
+  RETURN_IF_ERROR(SendArtifact(connection, stub, folder, kernel.artifact(), on_transfer));
+  v1::KeepSignedRequest request;
+  request.set_image(absl::StrCat(image.manifest().name(), "@", image.digest()));
+  *request.mutable_signed_kernel() = kernel;
+  v1::KeepSignedResponse response;
+  RETURN_IF_ERROR(Call(connection, stub, &ImageStub::KeepSigned, request, &response));
+  return response.image();
+}
+
 absl::Status DownloadImage(const Connection& connection, const v1::Image& image,
                            const std::string& folder, const OnTransfer& on_transfer) {
   // Names become files: what comes from elsewhere is checked before.

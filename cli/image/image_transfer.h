@@ -21,6 +21,12 @@ absl::StatusOr<v1::Image> UploadImage(const Connection& connection, const std::s
                                       const v1::ImageManifest& manifest,
                                       const OnTransfer& on_transfer);
 
+// Has the controller keep the signed kernel image, which lies in `folder` by its artifact's name,
+// as that of `image`.
+absl::StatusOr<v1::Image> UploadSigned(const Connection& connection, const v1::Image& image,
+                                       const std::string& folder, const v1::SignedKernel& kernel,
+                                       const OnTransfer& on_transfer);
+
 // Writes the image into the new folder `folder`, with everything checked; after an error the folder
 // is not there.
 absl::Status DownloadImage(const Connection& connection, const v1::Image& image,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/absolute_path.h"
 #include "cli/apply/controller_release.h"
 #include "cli/apply/run_start.h"
 #include "cli/connection.h"
@@ -80,10 +81,6 @@ absl::StatusOr<std::string> ExchangeInProgress(Context& context, Connection& con
       return run.run_id();
   }
   return std::string();
-}
-
-std::string AbsolutePath(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
 }
 
 absl::StatusOr<SiteBundle> PackRelease(const ControllerRelease& release, bool allow_downgrade) {

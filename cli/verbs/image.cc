@@ -208,7 +208,7 @@ absl::StatusOr<int> Delete(Context& context, const ImageOptions& options) {
 
 void AddImage(CLI::App& app, Context& context) {
   CLI::App* image = app.add_subcommand(
-      "image", "Root file systems for nodes: build, list, diff, verify, export, import, pin");
+      "image", "Root file systems for nodes: build, list, diff, verify, sign, export, import, pin");
   image->require_subcommand(1);
   const auto options = std::make_shared<ImageOptions>();
   const auto add = [&](const char* name, const char* summary,
@@ -224,6 +224,7 @@ void AddImage(CLI::App& app, Context& context) {
     return verb;
   };
   AddImageBuild(*image, context);
+  AddImageSign(*image, context);
   const char* const any = "NAME, or NAME@DIGEST of a build";
   const char* const build = "NAME@DIGEST of a build";
 

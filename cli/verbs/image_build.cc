@@ -5,11 +5,14 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "cli/absolute_path.h"
 #include "cli/connection.h"
 #include "cli/image/build_folder.h"
 #include "cli/image/build_tools.h"
 #include "cli/image/image_builder.h"
+#include "cli/image/image_signer.h"
 #include "cli/image/image_transfer.h"
+#include "cli/image/signing_keys.h"
 #include "cli/image/transfer_progress.h"
 #include "cli/render/report/image_report.h"
 #include "cli/render/show.h"
@@ -29,6 +32,10 @@ struct BuildOptions {
 
 absl::StatusOr<int> Build(Context& context, const BuildOptions& options) {
   RETURN_IF_ERROR(CheckBuildTools());
+  if (!options.build.keys.empty()) {
+    RETURN_IF_ERROR(CheckSigningTools());
+    RETURN_IF_ERROR(SigningCertificate(options.build.keys).status());
+  }
   ASSIGN_OR_RETURN(const std::string path, BuildFolderPath(options.work));
   sys::RealProcessRunner processes;
   ASSIGN_OR_RETURN(const std::unique_ptr<BuildFolder> folder,
@@ -50,8 +57,16 @@ absl::StatusOr<int> Build(Context& context, const BuildOptions& options) {
     TransferProgress progress(context);
     ASSIGN_OR_RETURN(image,
                      UploadImage(*connection, folder->Result(), manifest, progress.callback()));
+    if (!options.build.keys.empty()) {
+      const Signing signing = {.image = absl::StrCat(options.build.name, "@", image.digest()),
+                               .keys = options.build.keys};
+      ASSIGN_OR_RETURN(image, SignImage(*connection, signing, processes, progress.callback()));
+    }
   }
-  Show(context, image, [&] { return RenderKeptImage(image); });
+  Show(context, image, [&] {
+    return absl::StrCat(RenderKeptImage(image),
+                        image.has_signed_kernel() ? RenderSignedImage(image) : "");
+  });
   return kExitClean;
 }
 
@@ -83,6 +98,13 @@ void AddImageBuild(CLI::App& image, Context& context) {
                    "Folder for the build and its layers (default: muster/images in\n"
                    "$XDG_CACHE_HOME or ~/.cache)")
       ->type_name("DIR");
+  command
+      ->add_option_function<std::string>(
+          "--keys",
+          [options](const std::string& folder) { options->build.keys = AbsolutePath(folder); },
+          "Sign its modules and its kernel image with the keys of this folder, see\n"
+          "`muster image keys`")
+      ->type_name("FOLDER");
   command->add_flag("--fresh", options->build.is_fresh,
                     "Make the layer of packages anew, even if it is in the cache");
   command->add_flag("-v,--verbose", options->build.is_verbose, "Show what each program says");

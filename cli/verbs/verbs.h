@@ -51,6 +51,7 @@ void AddWhoAmI(CLI::App& app, Context& context);
 
 // Subcommands with a file of their own; their nouns add them.
 void AddImageBuild(CLI::App& image, Context& context);
+void AddImageSign(CLI::App& image, Context& context);
 void AddInventoryEdit(CLI::App& inventory, Context& context);
 void AddInventoryPull(CLI::App& inventory, Context& context);
 void AddInventoryPush(CLI::App& inventory, Context& context);

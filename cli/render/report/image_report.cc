@@ -240,11 +240,25 @@ std::string RenderImage(const v1::Image& image, absl::Time now, bool with_packag
                   image.kept_by(), "\n");
   if (!manifest.kernel_arguments().empty())
     absl::StrAppend(&text, "kernel    ", absl::StrJoin(manifest.kernel_arguments(), " "), "\n");
+  if (image.has_signed_kernel()) {
+    const v1::SignedKernel& kernel = image.signed_kernel();
+    absl::StrAppend(&text, "signed    ", HumanTime(ToTime(kernel.signed_at()), now), " by ",
+                    kernel.signed_by(), ", certificate ", ShortDigest(kernel.certificate_sha256()),
+                    ", as: ", kernel.command_line(), "\n");
+  }
   absl::StrAppend(&text, "packages  ", manifest.packages_size(),
                   installed == 0 ? "" : absl::StrCat(", ", HumanBytes(installed), " installed"),
                   "\n");
   absl::StrAppend(&text, RolesOf(manifest), ArtifactsOf(manifest));
   return with_packages ? text + PackagesOf(manifest) : text;
+}
+
+std::string RenderSignedImage(const v1::Image& image) {
+  const v1::SignedKernel& kernel = image.signed_kernel();
+  return absl::StrCat("image ", BuildName(image), " is signed: ", kernel.artifact().name(), ", ",
+                      HumanBytes(kernel.artifact().size_bytes()),
+                      ", for firmware with certificate ", ShortDigest(kernel.certificate_sha256()),
+                      "\n", "nodes with `boot_signed` boot it\n");
 }
 
 std::string RenderKeptImage(const v1::Image& image) {

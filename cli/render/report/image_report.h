@@ -26,6 +26,9 @@ std::string RenderImages(const v1::ListImagesResponse& response, absl::Time now)
 // Its manifest; `with_packages`: each package, not only their number.
 std::string RenderImage(const v1::Image& image, absl::Time now, bool with_packages);
 
+// After it was signed.
+std::string RenderSignedImage(const v1::Image& image);
+
 // One that the controller has just been given.
 std::string RenderKeptImage(const v1::Image& image);
 

@@ -1,0 +1,42 @@
+// The keys of a cluster for UEFI Secure Boot: a folder that whoever signs images keeps.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::sys {
+class ProcessRunner;
+}
+
+namespace muster::cli {
+
+// PK, KEK and db: each with NAME.key (RSA 2048, which all firmware knows), NAME.pem and NAME.der,
+// the certificate, and NAME.auth, with which firmware in setup mode takes it.
+inline constexpr const char* kSigningKeys[] = {"PK", "KEK", "db"};
+
+struct KeysRecipe {
+  std::string folder;
+  std::string loader;  // path of the iPXE to sign; "": none
+  // Certificates in DER that firmware is to trust, too, such as those of option ROMs.
+  std::vector<std::string> trusted;
+};
+
+// Makes what the folder lacks, and NAME.auth and the signed loader anew; keys stay as they are.
+// `say` gets a line for people for each thing that was made. FailedPrecondition: a program is
+// missing, with its package.
+absl::Status MakeSigningKeys(const KeysRecipe& recipe, sys::ProcessRunner& processes,
+                             absl::FunctionRef<void(absl::string_view)> say);
+
+// Signs an EFI program with the folder's db key, and compares. NotFound: the folder has no keys.
+absl::Status SignProgram(const std::string& folder, const std::string& program,
+                         const std::string& target, sys::ProcessRunner& processes);
+
+// SHA-256, in lower-case hex, of the db certificate.
+absl::StatusOr<std::string> SigningCertificate(const std::string& folder);
+
+}  // namespace muster::cli

@@ -1,0 +1,92 @@
+// muster image keys, sign: images that firmware with the cluster's own keys starts.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/absolute_path.h"
+#include "cli/connection.h"
+#include "cli/image/image_signer.h"
+#include "cli/image/signing_keys.h"
+#include "cli/image/transfer_progress.h"
+#include "cli/render/report/image_report.h"
+#include "cli/render/show.h"
+#include "cli/verbs/verbs.h"
+#include "cli/watch/terminal.h"
+#include "common/base/status.h"
+#include "common/sys/process/process.h"
+
+namespace muster::cli {
+namespace {
+
+// Of Debian's package ipxe: uses the firmware's own driver of the network card.
+constexpr char kLoader[] = "/usr/lib/ipxe/snponly.efi";
+
+absl::StatusOr<int> MakeKeys(const KeysRecipe& options) {
+  KeysRecipe recipe = options;
+  recipe.folder = AbsolutePath(options.folder);
+  for (std::string& path : recipe.trusted) path = AbsolutePath(path);
+  if (recipe.loader.empty() && std::filesystem::exists(kLoader)) recipe.loader = kLoader;
+  if (!recipe.loader.empty()) recipe.loader = AbsolutePath(recipe.loader);
+  sys::RealProcessRunner processes;
+  RETURN_IF_ERROR(MakeSigningKeys(recipe, processes,
+                                  [](absl::string_view line) { std::cout << line << std::endl; }));
+  if (recipe.loader.empty())
+    std::cout << "no loader is signed: install ipxe, or name one with --loader\n";
+  return kExitClean;
+}
+
+absl::StatusOr<int> Sign(Context& context, const Signing& options) {
+  Signing signing = options;
+  if (signing.keys.empty())
+    return absl::InvalidArgumentError(
+        "name the folder of the keys: --keys FOLDER; `muster image keys FOLDER` makes one");
+  signing.keys = AbsolutePath(options.keys);
+  ASSIGN_OR_RETURN(Connection * connection, context.Connect());
+  sys::RealProcessRunner processes;
+  v1::Image image;
+  {
+    const InterruptFlag interrupt;
+    TransferProgress progress(context);
+    ASSIGN_OR_RETURN(image, SignImage(*connection, signing, processes, progress.callback()));
+  }
+  Show(context, image, [&] { return RenderSignedImage(image); });
+  return kExitClean;
+}
+
+}  // namespace
+
+void AddImageSign(CLI::App& image, Context& context) {
+  CLI::App* keys =
+      image.add_subcommand("keys", "Make the keys of a cluster for Secure Boot, on this machine");
+  const auto recipe = std::make_shared<KeysRecipe>();
+  keys->add_option("folder", recipe->folder,
+                   "Where they are kept; what is there stays, but for NAME.auth and the loader")
+      ->required()
+      ->type_name("FOLDER");
+  keys->add_option("--loader", recipe->loader,
+                   absl::StrCat("The iPXE to sign (default: ", kLoader, ")"))
+      ->type_name("FILE");
+  keys->add_option("--trust", recipe->trusted,
+                   "A certificate in DER that firmware is to trust, too, such as that of its\n"
+                   "network card's own program; may be repeated")
+      ->type_name("FILE");
+  keys->footer(
+      "Whoever has db.key can sign for all machines that trust it: keep the folder where\n"
+      "images are signed, and nowhere else.");
+  SetAction(keys, context, [recipe] { return MakeKeys(*recipe); });
+
+  CLI::App* sign =
+      image.add_subcommand("sign", "Make its signed kernel image, which Secure Boot starts");
+  const auto signing = std::make_shared<Signing>();
+  sign->add_option("image", signing->image, "NAME, or NAME@DIGEST of a build")
+      ->required()
+      ->type_name("IMAGE");
+  sign->add_option("--keys", signing->keys, "The folder that `muster image keys` has made")
+      ->type_name("FOLDER");
+  SetAction(sign, context, [&context, signing] { return Sign(context, *signing); });
+}
+
+}  // namespace muster::cli
