@@ -57,6 +57,14 @@ TEST_F(BootServerRoleTest, TheOnlyServerWithTheInventorysAddresses) {
                                 HasSubstr("\nenable-ra\n"), Not(HasSubstr("proxy"))));
 }
 
+TEST_F(BootServerRoleTest, ALoaderThatTheClusterHasSigned) {
+  EXPECT_THAT(Settings(), HasSubstr("\ntftp-root=/usr/lib/ipxe\n"));
+  site_["playbooks/roles/boot_server/files/snponly.efi"] = "signed";
+  Set(R"({"boot_server_loader": "snponly.efi"})");
+  EXPECT_THAT(Settings(), HasSubstr("\ntftp-root=/etc/muster-boot/tftp\n"));
+  EXPECT_EQ(File("login1", "/etc/muster-boot/tftp/snponly.efi").mode(), 0644u);
+}
+
 TEST_F(BootServerRoleTest, SettingsThatDnsmasqDoesNotReadAreNotUsed) {
   EXPECT_THAT(File("login1", kSettings).validate(),
               ElementsAre("dnsmasq", "--test", "--conf-file=%s"));
