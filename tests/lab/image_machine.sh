@@ -20,11 +20,14 @@ clean() {
   remove_image_user
 }
 says_on_console() { says -a "$1" cat "$work/console"; }  # TEXT
-power_on() {  # ARGS OF qemu…; machine_mac: another machine than d001
+power_on() {  # ARGS OF qemu…; machine_mac: another machine than d001; machine_firmware: .secboot has Secure Boot
   : >"$work/console"
   cp -n /usr/share/OVMF/OVMF_VARS_4M.fd "$work/vars.fd"
-  ip netns exec "$netns" qemu-system-x86_64 -machine q35 -cpu max -smp 2 -m 2048 -display none -monitor none \
-    -drive if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd \
+  local secure=()
+  # Its variables are out of the operating system's reach.
+  [[ -z ${machine_firmware:-} ]] || secure=(-global driver=cfi.pflash01,property=secure,value=on)
+  ip netns exec "$netns" qemu-system-x86_64 -machine q35,smm=on -cpu max -smp 2 -m 2048 -display none -monitor none \
+    -drive "if=pflash,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M${machine_firmware:-}.fd" "${secure[@]}" \
     -drive "if=pflash,format=raw,file=$work/vars.fd" -device virtio-rng-pci \
     -netdev tap,id=n0,ifname=boot0,script=no,downscript=no \
     -device "virtio-net-pci,netdev=n0,mac=${machine_mac:-$mac},romfile=,bootindex=1" -serial "file:$work/console" "$@" &

@@ -77,4 +77,5 @@ _nightly_boot() {
   tests/lab/image_boot.sh
   tests/lab/image_disk.sh
   tests/lab/image_join.sh
+  tests/lab/image_signed.sh
 }
