@@ -447,8 +447,11 @@ absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node
     BootOrderRecord order;
     order.choice = choice.ToString();
     const Decision decision = Decide(inventory, *node, &order);
-    if (!decision.image.empty())
-      RETURN_IF_ERROR(FindBootable(means_.images, decision.image).status());
+    if (decision.image.empty()) continue;
+    ASSIGN_OR_RETURN(const auto image, FindBootable(means_.images, decision.image));
+    if (BootDefaultOf(inventory, *node).signed_choice.is_signed)
+      RETURN_IF_ERROR(Annotate(SignedLineOf(*image).status(),
+                               absl::StrCat("node ", node->name, ", image ", BuildName(*image))));
   }
   const absl::Time now = means_.clock.Now();
   std::vector<BootOrderRecord> orders;

@@ -277,7 +277,8 @@ std::string RenderVerifiedImage(absl::string_view name, const v1::VerifyImageRes
                    CountedAre(response.faults_size(), "artifact"), " not as they were kept\n");
   for (const std::string& fault : response.faults()) absl::StrAppend(&text, "  ", fault, "\n");
   return absl::StrCat(text,
-                      "`muster image import` of an exported copy sends what is damaged again\n");
+                      "`muster image import` of an exported copy sends what is damaged again, and "
+                      "`muster image sign` makes signed.efi anew\n");
 }
 
 std::string RenderImageDiff(const v1::Image& before, const v1::Image& after,

@@ -469,6 +469,8 @@ TEST_F(BootsTest, ANodeThatBootsSignedKernelImagesBootsNothingElse) {
   Answer answer = boots_->Begin(kMac, kPeer).value();
   EXPECT_EQ(answer.kind, Answer::Kind::kNoImage);
   EXPECT_THAT(answer.trouble, HasSubstr("it is not signed"));
+  EXPECT_THAT(Order("worker", true), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                              HasSubstr("node c001, image worker@")));
   EXPECT_THAT(boots_->WordsOf(kMac, Sha256Hex("the root")),
               StatusIs(absl::StatusCode::kNotFound, ::testing::_));
 
