@@ -25,11 +25,10 @@ constexpr Tool kTools[] = {{"mmdebstrap", "mmdebstrap"}, {"newuidmap", "uidmap"}
                            {"bwrap", "bubblewrap"},      {"mksquashfs", "squashfs-tools"},
                            {"unshare", "util-linux"},    {"tar", "tar"}};
 
-constexpr Tool kSigningTools[] = {
-    {"openssl", "openssl"},
-    {"objcopy", "binutils"},
-    {"sbsign", "sbsigntool"},
-    {"/usr/lib/systemd/boot/efi/linuxx64.efi.stub", "systemd-boot-efi"}};
+constexpr Tool kSigningTools[] = {{"openssl", "openssl"},
+                                  {"objcopy", "binutils"},
+                                  {"sbsign", "sbsigntool"},
+                                  {kEfiStub, "systemd-boot-efi"}};
 
 bool IsInstalled(const std::string& program) {
   if (program[0] == '/') return ::access(program.c_str(), R_OK) == 0;

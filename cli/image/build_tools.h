@@ -18,6 +18,9 @@ bool HasSubordinateIds(const std::string& text, const std::string& user, unsigne
 // too few subordinate ids.
 absl::Status CheckBuildTools();
 
+// Systemd's stub, to which a signed kernel image is added.
+inline constexpr char kEfiStub[] = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
+
 // The same for what signs images.
 absl::Status CheckSigningTools();
 

@@ -27,14 +27,13 @@ namespace {
 
 using ImageStub = v1::ImageService::Stub;
 
-constexpr char kStub[] = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
 constexpr size_t kMaxPartBytes = size_t{1} << 30;
 // Where the initramfs looks for what it may give to firmware.
 constexpr char kKeysInInitrd[] = "etc/muster/keys";
 
 sys::WriteOptions Private() { return {.mode = 0600, .uid = {}, .gid = {}, .verify = {}}; }
 
-// Of one signing alone; removed with the object.
+// The folder of one signing, which is removed with the object.
 class ScratchFolder {
  public:
   static absl::StatusOr<std::unique_ptr<ScratchFolder>> Make() {
@@ -84,6 +83,7 @@ class Signer {
     ASSIGN_OR_RETURN(*kernel.mutable_artifact()->mutable_sha256(), sys::Sha256OfFile(path));
     std::error_code error;
     kernel.mutable_artifact()->set_size_bytes(std::filesystem::file_size(path, error));
+    if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
     return UploadSigned(connection_, plan.image(), folder_, kernel, on_transfer_);
   }
 
@@ -119,11 +119,11 @@ class Signer {
     RETURN_IF_ERROR(Add(".cmdline", plan.command_line() + std::string(1, '\0')));
     RETURN_IF_ERROR(Add(".initrd", AddToInitrd(std::move(initrd), keys)));
     RETURN_IF_ERROR(Add(".linux", kernel));
-    ASSIGN_OR_RETURN(const std::string stub, files_.Read(kStub));
+    ASSIGN_OR_RETURN(const std::string stub, files_.Read(kEfiStub));
     const absl::StatusOr<StubShape> shape = ReadStub(stub);
-    RETURN_IF_ERROR(Annotate(shape.status(), kStub));
+    RETURN_IF_ERROR(Annotate(shape.status(), kEfiStub));
     sys::ProcessSpec spec;
-    spec.argv = JoinKernelImage(kStub, *shape, sections_, Path("joined.efi"));
+    spec.argv = JoinKernelImage(kEfiStub, *shape, sections_, Path("joined.efi"));
     return sys::RunChecked(processes_, spec).status();
   }
 

@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> FindModules(const std::string& root) {
     absl::StrAppend(&folder, "/", part);
     if (!fs::is_directory(fs::symlink_status(folder, error)))
       return absl::InvalidArgumentError(
-          absl::StrCat(folder, " is no folder, so its kernel has no modules to sign"));
+          absl::StrCat(folder, " is not a folder, so there are no modules of a kernel to sign"));
   }
   std::vector<std::string> found;
   // It follows no link to a folder.

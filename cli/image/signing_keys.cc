@@ -32,12 +32,19 @@ class Keys {
     spec.timeout = absl::Minutes(2);
     return sys::RunChecked(processes_, spec).status();
   }
+  // FailedPrecondition: the folder has a part of the key, which nothing may replace, because
+  // firmware may trust it.
   absl::StatusOr<bool> Has(const std::string& name) {
+    std::string there, missing;
     for (const char* what : {"key", "pem", "der"}) {
-      ASSIGN_OR_RETURN(const std::optional<sys::FileStat> found, files_.Stat(Path(name, what)));
-      if (!found.has_value()) return false;
+      const std::string path = Path(name, what);
+      ASSIGN_OR_RETURN(const std::optional<sys::FileStat> found, files_.Stat(path));
+      (found.has_value() ? there : missing) = path;
     }
-    return true;
+    if (missing.empty() || there.empty()) return missing.empty();
+    return absl::FailedPreconditionError(absl::StrCat(
+        there, " is there, and ", missing,
+        " is not; bring it back, or, if no firmware trusts this ", "key, remove ", there));
   }
   absl::Status Make(const std::string& name) {
     RETURN_IF_ERROR(Run({"openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-sha256",
@@ -78,11 +85,12 @@ class Keys {
 
 absl::Status MakeSigningKeys(const KeysRecipe& recipe, sys::ProcessRunner& processes,
                              absl::FunctionRef<void(absl::string_view)> say) {
+  Keys keys(recipe.folder, processes);
+  for (const std::string name : kSigningKeys) RETURN_IF_ERROR(keys.Has(name).status());
   RETURN_IF_ERROR(CheckSigningTools());
   sys::RealFileSystem files;
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> there, files.Stat(recipe.folder));
   if (!there.has_value()) RETURN_IF_ERROR(files.MakeDirectory(recipe.folder, 0700));
-  Keys keys(recipe.folder, processes);
   for (const std::string name : kSigningKeys) {
     ASSIGN_OR_RETURN(const bool is_there, keys.Has(name));
     if (is_there) continue;

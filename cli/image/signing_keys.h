@@ -28,7 +28,7 @@ struct KeysRecipe {
 
 // Makes what the folder lacks, and NAME.auth and the signed loader anew; keys stay as they are.
 // `say` gets a line for people for each thing that was made. FailedPrecondition: a program is
-// missing, with its package.
+// missing, with its package; or a part of a key is missing, and nothing was changed.
 absl::Status MakeSigningKeys(const KeysRecipe& recipe, sys::ProcessRunner& processes,
                              absl::FunctionRef<void(absl::string_view)> say);
 

@@ -115,7 +115,7 @@ TEST_F(SignModulesTest, NothingOutsideOfTheRootIsTouched) {
   std::ofstream(outside + "/6.1/updates/mine.ko") << "mine";
   fs::create_directories(root_ + "/usr/lib");
   fs::create_directory_symlink(outside, root_ + "/usr/lib/modules");
-  EXPECT_THAT(Sign(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no folder")));
+  EXPECT_THAT(Sign(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a folder")));
   fs::remove(root_ + "/usr/lib/modules");
   fs::create_directories(root_ + "/usr/lib/modules/6.1");
   fs::create_directory_symlink(outside + "/6.1/updates", root_ + "/usr/lib/modules/6.1/updates");
