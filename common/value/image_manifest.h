@@ -24,7 +24,7 @@ inline constexpr size_t kMaxManifestBytes = size_t{8} << 20;
 // The artifacts that commands know by name.
 inline constexpr char kRootArtifact[] = "root.squashfs";
 inline constexpr char kFilesArtifact[] = "files";
-// Of an image that was signed, beside its manifest.
+// The signed kernel image, which is not in the manifest.
 inline constexpr char kSignedArtifact[] = "signed.efi";
 // An exported image's manifest, which lies beside its artifacts and so is no artifact's name.
 inline constexpr char kManifestFile[] = "manifest.json";

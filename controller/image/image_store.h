@@ -88,7 +88,7 @@ class ImageStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string ManifestPath(absl::string_view digest) const;
   std::string PinPath(absl::string_view name) const;
-  // Of the image's and, where it has one, its signed kernel image's.
+  // The artifacts of the manifest and, where the image has one, the signed kernel image.
   static std::vector<v1::ImageArtifact> ArtifactsOf(const v1::Image& image);
   std::vector<std::string> DigestsOf(const v1::Image& image) const;
   // The digests of all artifacts that an image names.
