@@ -55,7 +55,7 @@ MAY_INCLUDE = {
                             "controller/inventory", "controller/stack", "muster/v1"],
     "controller/store": ["common/base"],
     "controller/audit": ["controller/store"],
-    "controller/feed": ["muster/v1"],
+    "controller/feed": ["common/value", "muster/v1"],
     "controller/timeline": ["common/base", "controller/feed", "controller/inventory",
                             "controller/store", "muster/v1"],
     "controller/notify": ["controller/audit", "common/base", "controller/store",

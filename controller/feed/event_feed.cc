@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/value/step_status.h"
 #include "controller/feed/ready_callback.h"
 #include "muster/v1/rollout.pb.h"
 #include "muster/v1/run.pb.h"
@@ -18,13 +19,20 @@ void SetSequence(v1::RunEvent& event, uint64_t sequence) { event.set_sequence(se
 uint64_t SequenceIn(const v1::ValidationEvent&) { return 0; }
 void SetSequence(v1::ValidationEvent&, uint64_t) {}
 
+bool IsChange(const v1::RunEvent& event) {
+  return !event.has_step() || !IsUnchanged(event.step().status());
+}
+bool IsChange(const v1::RolloutEvent&) { return true; }
+bool IsChange(const v1::ValidationEvent&) { return true; }
+
 }  // namespace
 
 template <typename Event>
 class EventFeed<Event>::Watcher final : public EventWatch<Event> {
  public:
-  Watcher(std::shared_ptr<EventFeed> feed, uint64_t after, std::function<void()> on_ready)
-      : feed_(std::move(feed)), after_(after), ready_(std::move(on_ready)) {}
+  Watcher(std::shared_ptr<EventFeed> feed, uint64_t after, std::function<void()> on_ready,
+          FeedPart part)
+      : feed_(std::move(feed)), part_(part), after_(after), ready_(std::move(on_ready)) {}
 
   std::shared_ptr<const Event> Next() override {
     absl::MutexLock lock(&feed_->mutex_);
@@ -34,15 +42,18 @@ class EventFeed<Event>::Watcher final : public EventWatch<Event> {
       passing_.pop_front();
       return event;
     }
-    const auto next = std::upper_bound(
+    auto next = std::upper_bound(
         feed_->kept_.begin(), feed_->kept_.end(), after_,
         [](uint64_t sequence, const Kept& kept) { return sequence < kept.sequence; });
-    if (next == feed_->kept_.end()) return nullptr;
-    after_ = next->sequence;
-    auto event = std::make_shared<Event>();
-    event->ParseFromString(next->event);
-    feed_->Trim();
-    return event;
+    for (; next != feed_->kept_.end(); ++next) {
+      after_ = next->sequence;
+      if (!Wants(next->is_change)) continue;
+      auto event = std::make_shared<Event>();
+      event->ParseFromString(next->event);
+      feed_->Trim();
+      return event;
+    }
+    return nullptr;
   }
   bool AtEnd() override {
     absl::MutexLock lock(&feed_->mutex_);
@@ -56,10 +67,12 @@ class EventFeed<Event>::Watcher final : public EventWatch<Event> {
   void Cancel() override { ready_.Drop(); }
 
   void Call() { ready_.Call(); }
+  bool Wants(bool is_change) const { return is_change || part_ == FeedPart::kAll; }
 
  private:
   friend class EventFeed;
   const std::shared_ptr<EventFeed> feed_;
+  const FeedPart part_;
   uint64_t after_ ABSL_GUARDED_BY(feed_->mutex_);
   std::deque<std::shared_ptr<const Event>> passing_ ABSL_GUARDED_BY(feed_->mutex_);
   ReadyCallback ready_;
@@ -73,6 +86,7 @@ uint64_t EventFeed<Event>::ReserveSequence() {
 
 template <typename Event>
 void EventFeed<Event>::Append(Event event) {
+  const bool is_change = IsChange(event);
   {
     absl::MutexLock lock(&mutex_);
     uint64_t sequence = SequenceIn(event);
@@ -83,12 +97,12 @@ void EventFeed<Event>::Append(Event event) {
     const auto place =
         std::upper_bound(kept_.begin(), kept_.end(), sequence,
                          [](uint64_t wanted, const Kept& kept) { return wanted < kept.sequence; });
-    Kept kept = {sequence, event.SerializeAsString()};
+    Kept kept = {sequence, is_change, event.SerializeAsString()};
     kept_bytes_ += kept.event.size();
     kept_.insert(place, std::move(kept));
     Trim();
   }
-  Notify();
+  Notify(is_change);
 }
 
 template <typename Event>
@@ -158,13 +172,14 @@ void EventFeed<Event>::ForgetGone() {
 }
 
 template <typename Event>
-void EventFeed<Event>::Notify() {
+void EventFeed<Event>::Notify(bool is_change) {
   std::vector<std::shared_ptr<Watcher>> watchers;
   {
     absl::MutexLock lock(&mutex_);
     ForgetGone();
     for (const auto& weak : watchers_) {
-      if (auto watcher = weak.lock()) watchers.push_back(std::move(watcher));
+      auto watcher = weak.lock();
+      if (watcher != nullptr && watcher->Wants(is_change)) watchers.push_back(std::move(watcher));
     }
   }
   for (const auto& watcher : watchers) watcher->Call();
@@ -172,8 +187,10 @@ void EventFeed<Event>::Notify() {
 
 template <typename Event>
 std::shared_ptr<EventWatch<Event>> EventFeed<Event>::AddWatcher(uint64_t after,
-                                                                std::function<void()> on_ready) {
-  auto watcher = std::make_shared<Watcher>(this->shared_from_this(), after, std::move(on_ready));
+                                                                std::function<void()> on_ready,
+                                                                FeedPart part) {
+  auto watcher =
+      std::make_shared<Watcher>(this->shared_from_this(), after, std::move(on_ready), part);
   ForgetGone();
   watchers_.push_back(watcher);
   return watcher;
@@ -181,16 +198,17 @@ std::shared_ptr<EventWatch<Event>> EventFeed<Event>::AddWatcher(uint64_t after,
 
 template <typename Event>
 std::shared_ptr<EventWatch<Event>> EventFeed<Event>::Watch(uint64_t after_sequence,
-                                                           std::function<void()> on_ready) {
+                                                           std::function<void()> on_ready,
+                                                           FeedPart part) {
   absl::MutexLock lock(&mutex_);
-  return AddWatcher(after_sequence, std::move(on_ready));
+  return AddWatcher(after_sequence, std::move(on_ready), part);
 }
 
 template <typename Event>
 std::shared_ptr<EventWatch<Event>> EventFeed<Event>::WatchFromNow(std::function<void()> on_ready) {
   absl::MutexLock lock(&mutex_);
   const bool has_last = has_ended_ && last_sequence_ > 0;
-  return AddWatcher(last_sequence_ - has_last, std::move(on_ready));
+  return AddWatcher(last_sequence_ - has_last, std::move(on_ready), FeedPart::kAll);
 }
 
 template <typename Event>

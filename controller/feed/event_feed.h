@@ -36,6 +36,12 @@ class EventWatch {
   virtual void Cancel() = 0;
 };
 
+// Which events a watcher is given.
+enum class FeedPart {
+  kAll,
+  kChanges,  // without the results of steps that changed nothing
+};
+
 // What a feed remembers.
 struct FeedRetention {
   size_t max_events = 0;
@@ -70,7 +76,8 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
 
   // `on_ready` is called, from any thread and without locks of the feed, whenever Next() may have
   // something new; never after EventWatch::Cancel() has returned.
-  std::shared_ptr<EventWatch<Event>> Watch(uint64_t after_sequence, std::function<void()> on_ready);
+  std::shared_ptr<EventWatch<Event>> Watch(uint64_t after_sequence, std::function<void()> on_ready,
+                                           FeedPart part = FeedPart::kAll);
   // From now on; the last event of a feed that has ended.
   std::shared_ptr<EventWatch<Event>> WatchFromNow(std::function<void()> on_ready);
 
@@ -84,15 +91,18 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
   // thousands of events, and few are ever watched twice.
   struct Kept {
     uint64_t sequence;
+    bool is_change;  // see FeedPart
     std::string event;
   };
 
-  std::shared_ptr<EventWatch<Event>> AddWatcher(uint64_t after, std::function<void()> on_ready)
+  std::shared_ptr<EventWatch<Event>> AddWatcher(uint64_t after, std::function<void()> on_ready,
+                                                FeedPart part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops what need not be kept any more.
   void Trim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
+  // About something new; `is_change`: for all watchers.
+  void Notify(bool is_change = true) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const FeedRetention retention_;
   mutable absl::Mutex mutex_;

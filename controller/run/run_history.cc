@@ -11,6 +11,7 @@
 #include "controller/run/run_records.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
+#include "muster/v1/plan.pb.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
@@ -66,9 +67,10 @@ class RunHistory::PagedWatch final : public RunWatch,
                                      public std::enable_shared_from_this<PagedWatch> {
  public:
   PagedWatch(std::shared_ptr<PageQueue> pages, std::string run_id, uint64_t after,
-             std::function<void()> on_ready)
+             std::function<void()> on_ready, FeedPart part)
       : pages_(std::move(pages)),
         run_id_(std::move(run_id)),
+        part_(part),
         after_(after),
         on_ready_(std::move(on_ready)) {}
 
@@ -123,6 +125,8 @@ class RunHistory::PagedWatch final : public RunWatch,
     query.run_id = run_id_;
     query.after_sequence = after_;
     query.limit = kPageResults;
+    if (part_ == FeedPart::kChanges)
+      query.statuses = {v1::STEP_STATUS_CHANGED, v1::STEP_STATUS_FAILED};
     std::vector<StepResultRecord> results;
     RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(results, txn.step_results().List(query));
@@ -145,6 +149,7 @@ class RunHistory::PagedWatch final : public RunWatch,
 
   const std::shared_ptr<PageQueue> pages_;
   const std::string run_id_;
+  const FeedPart part_;
   uint64_t after_;  // used by the history's thread
   bool is_waiting_ ABSL_GUARDED_BY(pages_->mutex) = false;
   bool has_failed_ ABSL_GUARDED_BY(pages_->mutex) = false;
@@ -184,9 +189,10 @@ void RunHistory::BreakAll() {
 
 absl::StatusOr<std::shared_ptr<RunWatch>> RunHistory::Watch(const std::string& run_id,
                                                             uint64_t after_sequence,
-                                                            std::function<void()> on_ready) {
+                                                            std::function<void()> on_ready,
+                                                            FeedPart part) {
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) { return txn.runs().Get(run_id).status(); }));
-  return std::make_shared<PagedWatch>(pages_, run_id, after_sequence, std::move(on_ready));
+  return std::make_shared<PagedWatch>(pages_, run_id, after_sequence, std::move(on_ready), part);
 }
 
 absl::Time RunHistory::Step() {

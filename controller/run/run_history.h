@@ -42,7 +42,8 @@ class RunHistory {
   // See RunFeed::Watch. NotFound: no such run.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
-                                                  std::function<void()> on_ready);
+                                                  std::function<void()> on_ready,
+                                                  FeedPart part = FeedPart::kAll);
 
  private:
   class PagedWatch;

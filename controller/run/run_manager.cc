@@ -174,11 +174,12 @@ absl::Status RunManager::Cancel(const std::string& run_id, const RunActor& actor
 
 absl::StatusOr<std::shared_ptr<RunWatch>> RunManager::Watch(const std::string& run_id,
                                                             uint64_t after_sequence,
-                                                            std::function<void()> on_ready) {
+                                                            std::function<void()> on_ready,
+                                                            FeedPart part) {
   if (watches_ended_) return absl::UnavailableError("the controller is stopping");
   const std::shared_ptr<RunFeed> log = feeds_->Find(run_id);
-  if (log == nullptr) return history_.Watch(run_id, after_sequence, std::move(on_ready));
-  return log->Watch(after_sequence, std::move(on_ready));
+  if (log == nullptr) return history_.Watch(run_id, after_sequence, std::move(on_ready), part);
+  return log->Watch(after_sequence, std::move(on_ready), part);
 }
 
 void RunManager::EndWatches() {

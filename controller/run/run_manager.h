@@ -53,7 +53,8 @@ class RunManager final : public AgentSessionListener {
   // Neither this nor MayFetchBlob() waits for the engine: both are called on gRPC's few threads.
   absl::StatusOr<std::shared_ptr<RunWatch>> Watch(const std::string& run_id,
                                                   uint64_t after_sequence,
-                                                  std::function<void()> on_ready);
+                                                  std::function<void()> on_ready,
+                                                  FeedPart part = FeedPart::kAll);
   // Disconnects all watchers, and those that come from now on: the controller is stopping.
   void EndWatches();
   // For the session service: whether a plan that the node may be working on names the content.

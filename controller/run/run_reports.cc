@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/value/step_status.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
 #include "controller/run/run_engine.h"
@@ -96,9 +97,7 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
     ASSIGN_OR_RETURN(const uint64_t last, txn.step_results().LastSequence(run_id));
     result.sequence = last + 1;
   }
-  const bool is_unchanged =
-      step.status() == v1::STEP_STATUS_OK || step.status() == v1::STEP_STATUS_SKIPPED;
-  if (is_unchanged && part.run != nullptr && part.run->request.keep_changes_only() &&
+  if (IsUnchanged(step.status()) && part.run != nullptr && part.run->request.keep_changes_only() &&
       part.run->request.check_only())
     return absl::OkStatus();
   return txn.step_results().Put(result);

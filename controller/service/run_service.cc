@@ -76,8 +76,9 @@ grpc::ServerWriteReactor<v1::RunEvent>* RunService::WatchRun(grpc::CallbackServe
                                                              const v1::WatchRunRequest* request) {
   auto* reactor = new WatchReactor<v1::RunEvent>(
       calls_, context, "the controller is stopping, or its store does not answer");
-  absl::StatusOr<std::shared_ptr<RunWatch>> watch =
-      runs_.Watch(request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); });
+  absl::StatusOr<std::shared_ptr<RunWatch>> watch = runs_.Watch(
+      request->run_id(), request->after_sequence(), [reactor] { reactor->OnReady(); },
+      request->changes_only() ? FeedPart::kChanges : FeedPart::kAll);
   if (watch.ok()) {
     reactor->Start(*std::move(watch));
   } else {
@@ -152,7 +153,7 @@ absl::Status RunService::ListStepResults(const v1::ListStepResultsRequest& reque
   StepResultQuery query;
   query.run_id = request.run_id();
   query.node = request.node();
-  query.status = request.failed_only() ? v1::STEP_STATUS_FAILED : 0;
+  if (request.failed_only()) query.statuses = {v1::STEP_STATUS_FAILED};
   query.after_sequence = request.after_sequence();
   query.limit = kResultsAtOnce;
   // In pieces, so that neither the store nor a message holds the results of a thousand nodes at

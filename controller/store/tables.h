@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -401,7 +402,7 @@ struct StepResultRecord {
 struct StepResultQuery {
   std::string run_id;
   std::string node;             // empty: all
-  int status = 0;               // v1::StepStatus; 0: any
+  std::set<int> statuses;       // v1::StepStatus; empty: any
   uint64_t after_sequence = 0;  // only later ones
   uint32_t limit = 0;           // 0: no limit
 };

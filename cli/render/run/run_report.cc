@@ -15,6 +15,7 @@
 #include "common/base/text/counted.h"
 #include "common/base/text/hostlist.h"
 #include "common/base/text/human_duration.h"
+#include "common/value/step_status.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::cli {
@@ -88,9 +89,7 @@ std::string RenderEventLine(const v1::RunEvent& event, EventDetail detail) {
                           event.play_started().name(), " (",
                           Counted(event.play_started().nodes_size(), "node"), ")\n");
     case v1::RunEvent::kStep: {
-      const v1::StepStatus status = event.step().status();
-      const bool quiet = status == v1::STEP_STATUS_OK || status == v1::STEP_STATUS_SKIPPED;
-      if (quiet && !detail.quiet_steps) return "";
+      if (IsUnchanged(event.step().status()) && !detail.quiet_steps) return "";
       return absl::StrCat(event.node(), ": ", RenderStep(event.step(), detail));
     }
     case v1::RunEvent::kNodeFinished: {

@@ -67,15 +67,17 @@ absl::StatusOr<std::vector<StepResultRecord>> SociStepResultTable::List(
       context_.path, "step_results.List", [&]() -> absl::StatusOr<std::vector<StepResultRecord>> {
         StepResultRecord row;
         const int64_t limit = query.limit == 0 ? -1 : int64_t{query.limit};
+        int64_t statuses = query.statuses.empty() ? -1 : 0;  // a bit for each
+        for (const int status : query.statuses) statuses |= int64_t{1} << status;
         // Each query has an index: on the run's sequences, or on its node's steps.
         const char* where = query.node.empty()
                                 ? "WHERE run_id = :run AND :node = '' AND sequence > :after AND "
-                                  "(:status = 0 OR status = :equal) ORDER BY sequence LIMIT :limit"
+                                  "((:statuses >> status) & 1) ORDER BY sequence LIMIT :limit"
                                 : "WHERE run_id = :run AND node = :node AND sequence > :after AND "
-                                  "(:status = 0 OR status = :equal) ORDER BY sequence LIMIT :limit";
+                                  "((:statuses >> status) & 1) ORDER BY sequence LIMIT :limit";
         soci::statement statement =
             (Select(context_.session, where, row), use(query.run_id), use(query.node),
-             use(query.after_sequence), use(query.status), use(query.status), use(limit));
+             use(query.after_sequence), use(statuses), use(limit));
         return ReadAll(statement, row);
       });
 }

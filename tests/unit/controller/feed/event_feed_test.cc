@@ -44,6 +44,31 @@ TEST(EventFeed, GivesEventsInOrderFromAnyPlace) {
   EXPECT_FALSE(log->Watch(0, [] {})->AtEnd());
 }
 
+TEST(EventFeed, WhoWantsChangesAloneIsNotCalledForTheRest) {
+  auto log = std::make_shared<EventFeed<v1::RunEvent>>(kForLater);
+  int calls = 0;
+  auto watch = log->Watch(
+      0, [&] { ++calls; }, FeedPart::kChanges);
+  const auto append = [&](const std::string& node, v1::StepStatus status) {
+    v1::RunEvent event = Event(node);
+    event.mutable_step()->set_status(status);
+    log->Append(std::move(event));
+  };
+  append("unchanged", v1::STEP_STATUS_OK);
+  append("changed", v1::STEP_STATUS_CHANGED);
+  append("left out", v1::STEP_STATUS_SKIPPED);
+  append("failed", v1::STEP_STATUS_FAILED);
+  log->Append(Event("of no step"));
+  append("unchanged", v1::STEP_STATUS_OK);
+  EXPECT_EQ(calls, 3);
+  EXPECT_THAT(Drain(*watch), ::testing::ElementsAre("changed", "failed", "of no step"));
+  log->Pass(Event("passing"));
+  EXPECT_THAT(Drain(*watch), ::testing::ElementsAre("passing")) << "it has read all that was kept";
+  log->End();
+  EXPECT_TRUE(watch->AtEnd());
+  EXPECT_EQ(Drain(*log->Watch(0, [] {})).size(), 6u);
+}
+
 TEST(EventFeed, SlowReaderLosesPassingEventsOnly) {
   auto log = std::make_shared<EventFeed<v1::RunEvent>>(kForLater);
   auto watch = log->Watch(0, [] {});

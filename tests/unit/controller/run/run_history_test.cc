@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "muster/v1/plan.pb.h"
 #include "muster/v1/run.pb.h"
 #include "tests/fakes/failing_store.h"
 #include "tests/fixtures/golden_texts.h"
@@ -28,6 +29,7 @@ using ::muster::testing::StatusIs;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr uint64_t kResults = 5 * RunHistory::kPageResults + 3;
+constexpr uint64_t kChanged = 3 * RunHistory::kPageResults;  // one of them
 
 // Counts the calls of a watch.
 class Calls {
@@ -68,6 +70,7 @@ class RunHistoryTest : public ::testing::Test {
         result.node = "c001";
         result.sequence = i;
         result.step_id = absl::StrCat("s", i);
+        result.status = i == kChanged ? v1::STEP_STATUS_CHANGED : v1::STEP_STATUS_OK;
         result.time = run.created_at;
         RETURN_IF_ERROR(txn.step_results().Put(result));
       }
@@ -76,9 +79,10 @@ class RunHistoryTest : public ::testing::Test {
   }
 
   // Everything, read as by a reactor: it continues when called.
-  std::vector<uint64_t> ReadAll(RunHistory& history, uint64_t after) {
+  std::vector<uint64_t> ReadAll(RunHistory& history, uint64_t after,
+                                FeedPart part = FeedPart::kAll) {
     Calls calls;
-    auto watch = history.Watch("r-1", after, calls.counter());
+    auto watch = history.Watch("r-1", after, calls.counter(), part);
     EXPECT_OK(watch);
     if (!watch.ok()) return {};
     std::vector<uint64_t> sequences;
@@ -110,6 +114,14 @@ TEST_F(RunHistoryTest, GivesEverythingInOrderFromAnyPlace) {
   EXPECT_EQ(ReadAll(history, kResults + 1).size(), 1u);
   EXPECT_EQ(ReadAll(history, kResults + 2).size(), 0u);
   EXPECT_THAT(history.Watch("r-none", 0, [] {}), StatusIs(absl::StatusCode::kNotFound, Said()));
+}
+
+TEST_F(RunHistoryTest, GivesChangesAlone) {
+  RunHistory history(store_, clock_);
+  EXPECT_EQ(ReadAll(history, 0, FeedPart::kChanges),
+            (std::vector<uint64_t>{kChanged, kResults + 1, kResults + 2}));
+  EXPECT_TRUE(is_finished_);
+  EXPECT_EQ(ReadAll(history, kChanged, FeedPart::kChanges).size(), 2u);
 }
 
 // A log of 64 MiB for each of a hundred watchers who do not read would take all of the memory.

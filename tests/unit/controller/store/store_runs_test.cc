@@ -204,7 +204,7 @@ TEST(StoreRuns, ResultsComeInPieces) {
   EXPECT_EQ(sequences({.run_id = "r-1", .limit = 2}), (std::vector<uint64_t>{10, 20}));
   EXPECT_EQ(sequences({.run_id = "r-1", .after_sequence = 20, .limit = 2}),
             (std::vector<uint64_t>{30, 40}));
-  EXPECT_EQ(sequences({.run_id = "r-1", .status = 3}), (std::vector<uint64_t>{40, 50}));
+  EXPECT_EQ(sequences({.run_id = "r-1", .statuses = {3}}), (std::vector<uint64_t>{40, 50}));
   EXPECT_EQ(sequences({.run_id = "r-1", .node = "even", .after_sequence = 20}),
             (std::vector<uint64_t>{40}));
   ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
