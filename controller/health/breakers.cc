@@ -60,7 +60,7 @@ void Breakers::Finish(std::vector<HealthBreakerRecord>& opened,
   for (const auto& [group, record] : situation_.breakers) {
     const bool is_known =
         std::any_of(situation_.limits->begin(), situation_.limits->end(),
-                    [&](const DrainLimit& limit) { return limit.group == group; });
+                    [&name = group](const DrainLimit& limit) { return limit.group == name; });
     if (!is_known) closed.push_back(group);
   }
 }

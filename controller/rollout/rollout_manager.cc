@@ -345,9 +345,9 @@ absl::Time RolloutManager::Step() {
 absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening>& openings) {
   const absl::Time now = with_.clock.Now();
   std::vector<NodeMove> moves;
-  const Observation& seen = seen_;  // for lambdas, in which a compiler does not see the lock
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(moves, ReadProgress(txn, rollout, seen));
+    mutex_.AssertHeld();
+    ASSIGN_OR_RETURN(moves, ReadProgress(txn, rollout, seen_));
     return absl::OkStatus();
   }));
   RETURN_IF_ERROR(Commit(with_.store, rollout, moves, std::nullopt, ControllerActor(), now));
@@ -358,7 +358,8 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
   // Which of the pending nodes comes next depends on their jobs, which nobody asked for while all
   // slots were taken: that is done first.
   const auto is_early = [&](const Decision& decision) {
-    return decision.kind == Decision::kTake && !seen.KnowsJobsOf(decision.node);
+    mutex_.AssertHeld();
+    return decision.kind == Decision::kTake && !seen_.KnowsJobsOf(decision.node);
   };
   const auto kept = std::remove_if(decisions.begin(), decisions.end(), is_early);
   if (kept != decisions.end()) next_look_at_slurm_ = absl::InfinitePast();

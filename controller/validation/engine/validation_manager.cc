@@ -37,7 +37,10 @@ void ValidationManager::Stop() { worker_.Stop(); }
 absl::Time ValidationManager::Step() {
   NodeQueue<Event>::Batch events = queue_.Take();
   absl::MutexLock lock(&engine_mutex_);
-  events.ForEach([this](Event& event) { event(engine_); });
+  events.ForEach([this](Event& event) {
+    engine_mutex_.AssertHeld();
+    event(engine_);
+  });
   engine_.Flush();
   if (clock_.Now() >= next_tick_) {
     engine_.Tick();

@@ -88,17 +88,16 @@ int AttributeOf(const Gpu& gpu, int attribute) {
   }
 }
 
-EXPORT Activity muster_fake_nvidia_activity(int gpu) {
+EXPORT void muster_fake_nvidia_activity(int gpu, Activity* activity) {
   Usage& usage = TheUsage();
   const std::lock_guard<std::mutex> lock(usage.mutex);
-  Activity activity;
-  if (usage.started) activity.since_first_context_s = SecondsSince(usage.first_context);
-  activity.has_context = usage.contexts[gpu] > 0;
+  *activity = Activity();
+  if (usage.started) activity->since_first_context_s = SecondsSince(usage.first_context);
+  activity->has_context = usage.contexts[gpu] > 0;
   const auto last = usage.last_work.find(gpu);
-  activity.has_worked = last != usage.last_work.end();
-  activity.busy = last != usage.last_work.end() &&
-                  (usage.working[gpu] > 0 || SecondsSince(last->second) < kBusyTail_s);
-  return activity;
+  activity->has_worked = last != usage.last_work.end();
+  activity->busy = last != usage.last_work.end() &&
+                   (usage.working[gpu] > 0 || SecondsSince(last->second) < kBusyTail_s);
 }
 
 EXPORT int cuInit(unsigned) {

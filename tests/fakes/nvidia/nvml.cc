@@ -22,9 +22,11 @@ namespace nvml = burnin::nvml;
 // The fake driver, when this process has loaded it.
 Activity ActivityOf(int gpu) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return {};
+  Activity activity;
+  if (library == nullptr) return activity;
   const auto ask = reinterpret_cast<ActivityFunction>(dlsym(library, kActivityFunction));
-  return ask != nullptr ? ask(gpu) : Activity{};
+  if (ask != nullptr) ask(gpu, &activity);
+  return activity;
 }
 
 // One call about one GPU: hangs, losses and refusals as in the file, then `answer`.

@@ -120,6 +120,6 @@ struct Activity {
 };
 // Exported by the fake libcuda.so.1 under this name.
 inline constexpr char kActivityFunction[] = "muster_fake_nvidia_activity";
-using ActivityFunction = Activity (*)(int gpu);
+using ActivityFunction = void (*)(int gpu, Activity* activity);
 
 }  // namespace muster::fake_nvidia

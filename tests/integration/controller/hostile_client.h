@@ -94,7 +94,10 @@ class HostileClient {
   // The next plan or check that it gets.
   v1::ControllerMessage Next() {
     absl::MutexLock lock(&mutex_);
-    const auto is_there = [this] { return !received_.empty(); };
+    const auto is_there = [this] {
+      mutex_.AssertHeld();
+      return !received_.empty();
+    };
     if (!mutex_.AwaitWithTimeout(absl::Condition(&is_there), absl::Seconds(60))) return {};
     v1::ControllerMessage message = received_.front();
     received_.pop_front();

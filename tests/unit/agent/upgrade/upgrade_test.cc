@@ -50,6 +50,7 @@ class Machine : public UnitManager, public sys::ProcessRunner {
     std::ofstream(path) << text;
   }
 
+  using sys::ProcessRunner::Run;
   absl::StatusOr<UnitStatus> GetStatus(const std::string&) override { return UnitStatus{}; }
   absl::StatusOr<std::vector<std::string>> ListFailed() override {
     return std::vector<std::string>();

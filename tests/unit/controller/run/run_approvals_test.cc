@@ -30,9 +30,9 @@ class RunApprovalsTest : public RunFixture {
     Restart();
   }
   absl::Status Create(const std::string& actor, const v1::CreateRunRequest& request) {
-    const auto run = engine_->Create(request, {actor, ""});
+    const auto run = engine_->Create(request, {{actor, ""}});
     if (!run.ok()) return run.status();
-    const absl::Status cancelled = engine_->Cancel(run->run_id(), {actor, ""});
+    const absl::Status cancelled = engine_->Cancel(run->run_id(), {{actor, ""}});
     Pass(absl::Seconds(40));
     return cancelled;
   }
@@ -118,8 +118,8 @@ TEST_F(RunApprovalsTest, APlanFileOfAnotherSiteIsHeldToItToo) {
 }
 
 TEST_F(RunApprovalsTest, APreviewNamesTheNodesAndRefusesAsTheRunWouldAndLeavesNothing) {
-  EXPECT_THAT(engine_->Preview(Site(), {"operator:eve", ""}).status(), Denied());
-  const auto nodes = engine_->Preview(Site(), {"admin:alice", ""});
+  EXPECT_THAT(engine_->Preview(Site(), {{"operator:eve", ""}}).status(), Denied());
+  const auto nodes = engine_->Preview(Site(), {{"admin:alice", ""}});
   ASSERT_OK(nodes);
   EXPECT_THAT(*nodes, ::testing::ElementsAre("a", "b"));
   EXPECT_TRUE(Runs().empty());
@@ -127,14 +127,14 @@ TEST_F(RunApprovalsTest, APreviewNamesTheNodesAndRefusesAsTheRunWouldAndLeavesNo
   EXPECT_THAT(Create("operator:eve", Site()), Denied());
   v1::CreateRunRequest wrong = Site();
   wrong.set_playbook("none.yaml");
-  EXPECT_THAT(engine_->Preview(wrong, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Preview(wrong, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
 TEST_F(RunApprovalsTest, CatchingUpHasTheRightsOfWhoeverMissedIt) {
   ASSERT_OK(Create("admin:alice", Site()));
   Connect("a");
-  const auto missed = engine_->Create(Site(), {"operator:eve", ""});
+  const auto missed = engine_->Create(Site(), {{"operator:eve", ""}});
   ASSERT_OK(missed);
   AnswerFacts(missed->run_id(), 0);
   Complete("a", missed->run_id() + "/0");

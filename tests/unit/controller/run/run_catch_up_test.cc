@@ -117,7 +117,7 @@ TEST_F(RunCatchUpTest, ChecksAndCancelledRunsAreNotCaughtUp) {
   Cut("b");
   const v1::Run run = MustCreate("one.yaml");
   Pass(absl::Seconds(10));
-  ASSERT_OK(engine_->Cancel(run.run_id(), {"admin:alice", ""}));
+  ASSERT_OK(engine_->Cancel(run.run_id(), {{"admin:alice", ""}}));
   Pass(absl::Seconds(16));
   Connect("b");
   Pass(absl::Seconds(8));

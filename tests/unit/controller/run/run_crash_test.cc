@@ -160,7 +160,7 @@ class RunCrashTest : public RunFixture {
     request.set_bundle_sha256("site");
     request.set_playbook("pair.yaml");
     for (int tries = 0; tries < 10; ++tries) {
-      if (engine_->Create(request, {"admin:alice", ""}).ok()) return;
+      if (engine_->Create(request, {{"admin:alice", ""}}).ok()) return;
       ReviveIfDead();
       if (!Stored().empty()) return;
     }

@@ -77,7 +77,7 @@ TEST_F(RunEndingsTest, NobodyIsValidatedWhenNobodyCameThrough) {
 TEST_F(RunEndingsTest, ACancelledRunAsksForNothing) {
   const std::string id = MustCreate("ends.yaml").run_id();
   Finish(id, 0, {"c"});
-  ASSERT_OK(engine_->Cancel(id, {"admin:bob", ""}));
+  ASSERT_OK(engine_->Cancel(id, {{"admin:bob", ""}}));
   for (const char* name : {"a", "b"}) {
     ReportOutcome(name, id + "/0", /*succeeded=*/false, /*cancelled=*/true);
   }
@@ -91,7 +91,7 @@ TEST_F(RunEndingsTest, SuitesAreLeftOutOnRequest) {
   request.set_bundle_sha256("site");
   request.set_playbook("ends.yaml");
   request.set_skip_validation(true);
-  const auto run = engine_->Create(request, {"admin:alice", ""});
+  const auto run = engine_->Create(request, {{"admin:alice", ""}});
   ASSERT_OK(run);
   AnswerFacts(run->run_id(), 0);
   Finish(run->run_id(), 0, {"a", "b", "c"});
@@ -105,7 +105,7 @@ TEST_F(RunEndingsTest, ASuiteThatCannotFollowKeepsTheRunFromStarting) {
   v1::CreateRunRequest request;
   request.set_bundle_sha256("site");
   request.set_playbook("ends.yaml");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Runs(), IsEmpty());
 }

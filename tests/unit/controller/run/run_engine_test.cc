@@ -63,23 +63,23 @@ TEST_F(RunEngineTest, ErrorsOfThePlaybookComeBackAndNothingIsStored) {
   v1::CreateRunRequest request;
   request.set_bundle_sha256("site");
   request.set_playbook("nowhere.yaml");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kNotFound, Said()));
   request.set_playbook("one.yaml");
   request.set_limit("c");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.set_limit("");
   request.add_tags("nosuch");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.clear_tags();
   (*request.mutable_extra_vars())["x"] = "{";
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.clear_extra_vars();
   request.set_bundle_sha256("other");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kNotFound, Said()));
   EXPECT_TRUE(Runs().empty());
 }
@@ -93,14 +93,14 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   request.set_check_only(true);
   clock_.Advance(absl::Seconds(3));
   EXPECT_THAT(
-      engine_->Create(request, {"admin:bob", ""}).status(),
+      engine_->Create(request, {{"admin:bob", ""}}).status(),
       StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(Said(), HasSubstr(first.run_id()))));
   v1::PlanReceipt receipt;
   receipt.set_plan_id(first.run_id() + "/0");
   receipt.set_accepted(true);
   engine_->OnPlanReceipt("ub", receipt);
-  ASSERT_OK(engine_->Cancel(first.run_id(), {"admin:alice", ""}));
-  EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
+  ASSERT_OK(engine_->Cancel(first.run_id(), {{"admin:alice", ""}}));
+  EXPECT_THAT(engine_->Create(request, {{"admin:bob", ""}}).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   MustCreate("one.yaml", "a");
   Complete("b", first.run_id() + "/0");
@@ -118,7 +118,7 @@ TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
   request.set_playbook("all.yaml");
   // The caller first learns of all of them.
   const std::vector<v1::BusyNodes> busy =
-      BusyNodesOf(engine_->Create(request, {"admin:bob", ""}).status());
+      BusyNodesOf(engine_->Create(request, {{"admin:bob", ""}}).status());
   ASSERT_EQ(busy.size(), 2u);
   EXPECT_EQ(busy[0].nodes(), "b");
   EXPECT_THAT(busy[0].reason(),
@@ -128,7 +128,7 @@ TEST_F(RunEngineTest, BusyNodesAreLeftOutAndNamed) {
 
   request.set_leave_out_busy(true);
   request.add_left_out()->set_nodes("nobody's to say");
-  const auto run = engine_->Create(request, {"admin:bob", ""});
+  const auto run = engine_->Create(request, {{"admin:bob", ""}});
   ASSERT_OK(run);
   ASSERT_EQ(run->nodes_size(), 1);
   EXPECT_EQ(run->nodes(0).node(), "a");
@@ -149,7 +149,7 @@ TEST_F(RunEngineTest, ARunWithBusyNodesAloneIsRefused) {
   request.set_playbook("one.yaml");
   request.set_limit("b");
   request.set_leave_out_busy(true);
-  const absl::Status refused = engine_->Create(request, {"admin:bob", ""}).status();
+  const absl::Status refused = engine_->Create(request, {{"admin:bob", ""}}).status();
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_TRUE(BusyNodesOf(refused).empty()) << "there is nobody to go on with";
 }
@@ -162,10 +162,10 @@ TEST_F(RunEngineTest, ChecksGoOnBesideValidationsAndApplyDoesNot) {
   v1::CreateRunRequest request;
   request.set_bundle_sha256("site");
   request.set_playbook("all.yaml");
-  EXPECT_THAT(engine_->Create(request, {"admin:bob", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:bob", ""}}).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   request.set_check_only(true);
-  const auto check = engine_->Create(request, {"admin:bob", ""});
+  const auto check = engine_->Create(request, {{"admin:bob", ""}});
   ASSERT_OK(check);
   EXPECT_EQ(check->left_out_size(), 0);
   // The check holds nothing: the validation may claim again, and more.
@@ -222,7 +222,7 @@ TEST_F(RunEngineTest, UnchangedStepsOfACheckThatComesAgainAreCountedAndNotKept) 
     request.set_check_only(check_only);
     const std::string node = check_only ? "a" : "b";
     request.set_limit(node);
-    const auto run = engine_->Create(request, {"admin:bob", ""});
+    const auto run = engine_->Create(request, {{"admin:bob", ""}});
     ASSERT_OK(run.status());
     AnswerFacts(run->run_id(), 0);
     const std::string plan = run->run_id() + "/0";
@@ -275,7 +275,7 @@ TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {
   ReportStep("a", plan, v1::STEP_STATUS_OK);
   ReportStep("b", plan, v1::STEP_STATUS_OK);
   Complete("b", plan);
-  ASSERT_OK(engine_->Cancel(run.run_id(), {"admin:bob", ""}));
+  ASSERT_OK(engine_->Cancel(run.run_id(), {{"admin:bob", ""}}));
   EXPECT_TRUE(TookCancel("a"));
   EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_RUNNING);
   ReportOutcome("a", plan, false, /*cancelled=*/true);
@@ -283,9 +283,9 @@ TEST_F(RunEngineTest, CancelledRunStopsAtItsNodes) {
   EXPECT_EQ(end.state(), v1::RUN_STATE_CANCELLED);
   EXPECT_EQ(end.message(), "cancelled by admin:bob");
   EXPECT_EQ(StateOf(run.run_id(), "c"), "cancelled ok=0 changed=0 failed=0");
-  EXPECT_THAT(engine_->Cancel(run.run_id(), {"admin:bob", ""}),
+  EXPECT_THAT(engine_->Cancel(run.run_id(), {{"admin:bob", ""}}),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
-  EXPECT_THAT(engine_->Cancel("r-none", {"admin:bob", ""}),
+  EXPECT_THAT(engine_->Cancel("r-none", {{"admin:bob", ""}}),
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 

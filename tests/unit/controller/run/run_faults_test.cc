@@ -206,7 +206,7 @@ TEST_F(RunFaultsTest, CancelOutlivesARestart) {
   const v1::Run run = MustCreate("one.yaml", "a");
   const std::string plan = run.run_id() + "/0";
   ReportStep("a", plan, v1::STEP_STATUS_OK);
-  ASSERT_OK(engine_->Cancel(run.run_id(), {"admin:bob", ""}));
+  ASSERT_OK(engine_->Cancel(run.run_id(), {{"admin:bob", ""}}));
   Cut("a");
   Restart();
   EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_CANCELLED);

@@ -46,7 +46,7 @@ TEST_F(RunManagerTest, CarriesARunFromThreads) {
   v1::CreateRunRequest request;
   request.set_bundle_sha256("site");
   request.set_playbook("one.yaml");
-  const auto run = manager.Create(request, {"admin:alice", ""});
+  const auto run = manager.Create(request, {{"admin:alice", ""}});
   ASSERT_OK(run);
   std::vector<std::thread> agents;
   for (const char* uuid : {"ua", "ub", "uc"}) {

@@ -39,7 +39,7 @@ class RebootModesTest : public RunFixture {
     request.set_playbook(playbook);
     request.set_check_only(check_only);
     request.set_reboots(mode);
-    const absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", ""});
+    const absl::StatusOr<v1::Run> run = engine_->Create(request, {{"admin:alice", ""}});
     EXPECT_OK(run);
     if (!run.ok()) return "";
     AnswerFacts(run->run_id(), 0);

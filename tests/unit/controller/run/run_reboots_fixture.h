@@ -26,7 +26,7 @@ class RunRebootsFixture : public RunFixture {
     request.set_bundle_sha256("site");
     request.set_playbook("one.yaml");
     request.set_reboot_with_jobs(with_jobs);
-    const absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", ""});
+    const absl::StatusOr<v1::Run> run = engine_->Create(request, {{"admin:alice", ""}});
     ASSERT_OK(run);
     run_id_ = run->run_id();
     plan_id_ = run_id_ + "/0";

@@ -200,7 +200,7 @@ TEST_F(RunRebootsTest, TheAuditLogTakesLittleOfAnAgentsWords) {
 
 TEST_F(RunRebootsTest, ACancelledRunRebootsNothing) {
   StartRun();
-  ASSERT_OK(engine_->Cancel(run_id_, {"admin:bob", ""}));
+  ASSERT_OK(engine_->Cancel(run_id_, {{"admin:bob", ""}}));
   EXPECT_THAT(Ask(Question()).refusal(), HasSubstr("was cancelled"));
 }
 

@@ -1,6 +1,7 @@
 // RunService over a real connection of the loopback interface.
 #include "controller/service/run_service.h"
 
+#include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 
 #include <set>
@@ -41,7 +42,7 @@ class RunServiceTest : public RunFixture {
     request.set_bundle_sha256("site");
     request.set_playbook("one.yaml");
     request.set_limit("a");
-    const absl::StatusOr<v1::Run> run = manager_->Create(request, {"admin:alice", ""});
+    const absl::StatusOr<v1::Run> run = manager_->Create(request, {{"admin:alice", ""}});
     EXPECT_OK(run);
     v1::FactsReport facts;
     facts.set_request_id(run->run_id() + "/0");
@@ -89,6 +90,15 @@ TEST_F(RunServiceTest, WatcherSeesEveryEventAndTheEnd) {
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(steps, 49);
   EXPECT_EQ(event.run_finished().state(), v1::RUN_STATE_SUCCEEDED);
+  request.set_changes_only(true);
+  grpc::ClientContext again;
+  reader = stub_->WatchRun(&again, request);
+  std::vector<v1::RunEvent::EventCase> changes;
+  while (reader->Read(&event)) changes.push_back(event.event_case());
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_THAT(changes,
+              ::testing::ElementsAre(v1::RunEvent::kPlayStarted, v1::RunEvent::kNodeFinished,
+                                     v1::RunEvent::kRunFinished));
 
   v1::GetRunRequest get;
   get.set_run_id(run_id);

@@ -82,8 +82,8 @@ constexpr const char* kNothing[] = {
     "{1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 4",
     "{1}[Hardware Error]: It has been corrected by h/w and requires no further action",
     "{1}[Hardware Error]:   section_type: memory error",
-    "[Hardware Error]: CPU:2 (19:1:1) MC17_STATUS[-|CE|MiscV|AddrV|-|-|SyndV|CECC|-|-|-]: "
-    "0x9c2040000000011b",
+    ("[Hardware Error]: CPU:2 (19:1:1) MC17_STATUS[-|CE|MiscV|AddrV|-|-|SyndV|CECC|-|-|-]: "
+     "0x9c2040000000011b"),
     "pcieport 0000:00:1c.0: AER: Corrected error received: 0000:01:00.0",
     "pcieport 0000:00:1c.0: AER: Correctable error message received from 0000:01:00.0",
     "pcieport 0000:00:1c.0: AER: enabled with IRQ 122",

@@ -185,7 +185,7 @@ class HeldRunTest : public RunFixture {
     v1::CreateRunRequest request;
     request.set_plan_sha256("plan");
     request.set_check_only(check_only);
-    absl::StatusOr<v1::Run> run = engine_->Create(request, {"admin:alice", ""});
+    absl::StatusOr<v1::Run> run = engine_->Create(request, {{"admin:alice", ""}});
     if (run.ok()) AnswerFacts(run->run_id(), 0);
     return run;
   }
@@ -210,7 +210,7 @@ TEST_F(HeldRunTest, WhetherJobsMayDieIsTheFilesToSay) {
   v1::CreateRunRequest request;
   request.set_plan_sha256("plan");
   request.set_reboot_with_jobs(true);
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
@@ -276,7 +276,7 @@ TEST_F(HeldRunTest, TheRunsOfARolloutAreHeldToAFileThatHasExpiredSinceItBegan) {
   v1::CreateRunRequest request;
   request.set_plan_sha256("plan");
   request.set_limit("a");
-  RunActor rollout = {"admin:alice", ""};
+  RunActor rollout = {{"admin:alice", ""}};
   rollout.rollout_id = "u-1";
   const absl::StatusOr<v1::Run> run = engine_->Create(request, rollout);
   ASSERT_OK(run);
@@ -296,11 +296,11 @@ TEST_F(HeldRunTest, WhatMovedIsRefused) {
   EXPECT_THAT(Create().status(), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   v1::CreateRunRequest request;
   request.set_plan_sha256("site");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   request.set_plan_sha256("plan");
   request.add_tags("known");
-  EXPECT_THAT(engine_->Create(request, {"admin:alice", ""}).status(),
+  EXPECT_THAT(engine_->Create(request, {{"admin:alice", ""}}).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_TRUE(Runs().empty());
 }
