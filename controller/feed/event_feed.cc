@@ -97,6 +97,14 @@ void EventFeed<Event>::Append(Event event) {
     const auto place =
         std::upper_bound(kept_.begin(), kept_.end(), sequence,
                          [](uint64_t wanted, const Kept& kept) { return wanted < kept.sequence; });
+    // Who has read everything and does not want this one has read it, too.
+    const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
+    for (const auto& weak : watchers_) {
+      const auto watcher = weak.lock();
+      if (watcher == nullptr || watcher->Wants(is_change)) continue;
+      watcher->feed_->mutex_.AssertHeld();
+      if (watcher->after_ >= newest) watcher->after_ = std::max(watcher->after_, sequence);
+    }
     Kept kept = {sequence, is_change, event.SerializeAsString()};
     kept_bytes_ += kept.event.size();
     kept_.insert(place, std::move(kept));

@@ -62,11 +62,16 @@ TEST(EventFeed, WhoWantsChangesAloneIsNotCalledForTheRest) {
   append("unchanged", v1::STEP_STATUS_OK);
   EXPECT_EQ(calls, 3);
   EXPECT_THAT(Drain(*watch), ::testing::ElementsAre("changed", "failed", "of no step"));
+  append("unchanged", v1::STEP_STATUS_OK);
   log->Pass(Event("passing"));
-  EXPECT_THAT(Drain(*watch), ::testing::ElementsAre("passing")) << "it has read all that was kept";
+  EXPECT_THAT(Drain(*watch), ::testing::ElementsAre("passing")) << "it has read all that it wants";
+  append("changed", v1::STEP_STATUS_CHANGED);
+  append("unchanged", v1::STEP_STATUS_OK);
+  log->Pass(Event("overtakes"));
+  EXPECT_THAT(Drain(*watch), ::testing::ElementsAre("changed"));
   log->End();
   EXPECT_TRUE(watch->AtEnd());
-  EXPECT_EQ(Drain(*log->Watch(0, [] {})).size(), 6u);
+  EXPECT_EQ(Drain(*log->Watch(0, [] {})).size(), 9u);
 }
 
 TEST(EventFeed, SlowReaderLosesPassingEventsOnly) {
