@@ -181,7 +181,8 @@ constexpr StreamRow kStreams[] = {
     {"/run", "/muster.v1.RunService/WatchRun",
      [](Opening& opening) {
        return SourceOf<v1::RunEvent>(
-           opening, opening.with.run_feeds.Watch(opening.id, opening.after, Telling(opening.news)));
+           opening, opening.with.run_feeds.Watch(opening.id, opening.after, Telling(opening.news),
+                                                 FeedPart::kChanges));
      }},
     {"/rollout", "/muster.v1.RolloutService/WatchRollout",
      [](Opening& opening) {
