@@ -97,11 +97,10 @@ void EventFeed<Event>::Append(Event event) {
     const auto place =
         std::upper_bound(kept_.begin(), kept_.end(), sequence,
                          [](uint64_t wanted, const Kept& kept) { return wanted < kept.sequence; });
-    // Who has read everything and does not want this one has read it, too.
+    // A watcher that is up to date stays so after an event that it does not want.
     const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
-    for (const auto& weak : watchers_) {
-      const auto watcher = weak.lock();
-      if (watcher == nullptr || watcher->Wants(is_change)) continue;
+    for (const auto& watcher : Present()) {
+      if (watcher->Wants(is_change)) continue;
       watcher->feed_->mutex_.AssertHeld();
       if (watcher->after_ >= newest) watcher->after_ = std::max(watcher->after_, sequence);
     }
@@ -111,6 +110,15 @@ void EventFeed<Event>::Append(Event event) {
     Trim();
   }
   Notify(is_change);
+}
+
+template <typename Event>
+std::vector<std::shared_ptr<typename EventFeed<Event>::Watcher>> EventFeed<Event>::Present() const {
+  std::vector<std::shared_ptr<Watcher>> present;
+  for (const auto& weak : watchers_) {
+    if (auto watcher = weak.lock()) present.push_back(std::move(watcher));
+  }
+  return present;
 }
 
 template <typename Event>
@@ -125,10 +133,8 @@ void EventFeed<Event>::Trim() {
   }
   if (retention_.is_for_later) return;
   uint64_t read_by_all = last_sequence_;
-  for (const auto& weak : watchers_) {
-    const auto watcher = weak.lock();
-    if (watcher == nullptr) continue;
-    watcher->feed_->mutex_.AssertHeld();  // it is this feed's
+  for (const auto& watcher : Present()) {
+    watcher->feed_->mutex_.AssertHeld();
     read_by_all = std::min(read_by_all, watcher->after_);
   }
   // One stays: it may be the last of all.
@@ -142,9 +148,7 @@ void EventFeed<Event>::Pass(Event event) {
   {
     absl::MutexLock lock(&mutex_);
     const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
-    for (const auto& weak : watchers_) {
-      const auto watcher = weak.lock();
-      if (watcher == nullptr) continue;
+    for (const auto& watcher : Present()) {
       watcher->feed_->mutex_.AssertHeld();
       // One that came before kept events would show a step after its end.
       if (watcher->after_ < newest || watcher->passing_.size() >= retention_.max_passing) continue;
@@ -185,12 +189,11 @@ void EventFeed<Event>::Notify(bool is_change) {
   {
     absl::MutexLock lock(&mutex_);
     ForgetGone();
-    for (const auto& weak : watchers_) {
-      auto watcher = weak.lock();
-      if (watcher != nullptr && watcher->Wants(is_change)) watchers.push_back(std::move(watcher));
-    }
+    watchers = Present();
   }
-  for (const auto& watcher : watchers) watcher->Call();
+  for (const auto& watcher : watchers) {
+    if (watcher->Wants(is_change)) watcher->Call();
+  }
 }
 
 template <typename Event>

@@ -98,10 +98,12 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
   std::shared_ptr<EventWatch<Event>> AddWatcher(uint64_t after, std::function<void()> on_ready,
                                                 FeedPart part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The watchers that are still there; the mutex of their feed is this one's.
+  std::vector<std::shared_ptr<Watcher>> Present() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops what need not be kept any more.
   void Trim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // About something new; `is_change`: for all watchers.
+  // Calls the watchers that want what is new.
   void Notify(bool is_change = true) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const FeedRetention retention_;

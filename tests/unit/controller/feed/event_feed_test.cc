@@ -44,7 +44,7 @@ TEST(EventFeed, GivesEventsInOrderFromAnyPlace) {
   EXPECT_FALSE(log->Watch(0, [] {})->AtEnd());
 }
 
-TEST(EventFeed, WhoWantsChangesAloneIsNotCalledForTheRest) {
+TEST(EventFeed, AWatcherOfChangesIsNotCalledForTheRest) {
   auto log = std::make_shared<EventFeed<v1::RunEvent>>(kForLater);
   int calls = 0;
   auto watch = log->Watch(
