@@ -1,6 +1,7 @@
 #include "controller/run/run_history.h"
 
 #include <deque>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -8,14 +9,23 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "common/value/step_status.h"
 #include "controller/run/run_records.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
-#include "muster/v1/plan.pb.h"
 #include "muster/v1/run.pb.h"
 
 namespace muster::controller {
 namespace {
+
+// Those of v1::StepStatus.
+std::set<int> ChangedStatuses() {
+  std::set<int> statuses;
+  for (int status = v1::StepStatus_MIN; status <= v1::StepStatus_MAX; ++status) {
+    if (!IsUnchanged(static_cast<v1::StepStatus>(status))) statuses.insert(status);
+  }
+  return statuses;
+}
 
 // The outcome of each node, and the end.
 absl::StatusOr<std::shared_ptr<RunFeed>> ReadTail(Store& store, const std::string& run_id) {
@@ -125,8 +135,7 @@ class RunHistory::PagedWatch final : public RunWatch,
     query.run_id = run_id_;
     query.after_sequence = after_;
     query.limit = kPageResults;
-    if (part_ == FeedPart::kChanges)
-      query.statuses = {v1::STEP_STATUS_CHANGED, v1::STEP_STATUS_FAILED};
+    if (part_ == FeedPart::kChanges) query.statuses = ChangedStatuses();
     std::vector<StepResultRecord> results;
     RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(results, txn.step_results().List(query));
