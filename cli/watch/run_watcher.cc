@@ -105,7 +105,7 @@ absl::StatusOr<int> WatchRun(Context& context, Connection& connection, const std
     v1::WatchRunRequest watch;
     watch.set_run_id(run_id);
     watch.set_after_sequence(display.view().sequence());
-    // Who reads JSON gets everything.
+    // JSON has every event.
     watch.set_changes_only(context.output == OutputFormat::kTable && !options.verbose);
     return [watch, stub = std::make_shared<RunStub>(connection.channel())](
                grpc::ClientContext* call) { return stub->WatchRun(call, watch); };
