@@ -50,6 +50,7 @@ class FedController::Runs final : public v1::RunService::Service {
   }
   grpc::Status WatchRun(grpc::ServerContext* context, const v1::WatchRunRequest* request,
                         grpc::ServerWriter<v1::RunEvent>* writer) override {
+    controller_.is_asked_for_changes = request->changes_only();
     return controller_.run_events.Tell(
         *context, *writer,
         [&](const v1::RunEvent& event) {

@@ -3,6 +3,7 @@
 // controller would.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -86,10 +87,11 @@ class FedController {
   void Shutdown();
   void Restart();
 
-  v1::GetStatusResponse status;  // set them before anybody asks
-  v1::Run run;                   //
-  v1::Rollout rollout;           //
-  v1::Validation validation;     //
+  v1::GetStatusResponse status;                    // set them before anybody asks
+  v1::Run run;                                     //
+  v1::Rollout rollout;                             //
+  v1::Validation validation;                       //
+  std::atomic<bool> is_asked_for_changes = false;  // alone, by the last who watched the run
   Feed<v1::RunEvent> run_events;
   Feed<v1::RolloutEvent> rollout_events;
   Feed<v1::ValidationEvent> validation_events;

@@ -449,6 +449,21 @@ TEST_F(ScreenTest, ARunThatEndedDaysAgoTookAsLongAsItTook) {
   EXPECT_THAT(terminal_->Written(), Not(HasSubstr("2d 22h")));
 }
 
+TEST_F(ScreenTest, OnlyAWatcherThatShowsUnchangedStepsIsSentThem) {
+  FinishRun();
+  for (const bool verbose : {false, true}) {
+    for (const OutputFormat output : {OutputFormat::kTable, OutputFormat::kJson}) {
+      const bool wants_changes = !verbose && output == OutputFormat::kTable;
+      controller_.is_asked_for_changes = !wants_changes;
+      context_.output = output;
+      Open(100);
+      WatchRun({.verbose = verbose});
+      EXPECT_TRUE(End().ok());
+      EXPECT_EQ(controller_.is_asked_for_changes, wants_changes);
+    }
+  }
+}
+
 TEST_F(ScreenTest, ACheckSaysWhatWouldChange) {
   Open(100);
   controller_.run.set_check_only(true);

@@ -413,6 +413,20 @@ TEST_F(WebFlowTest, AStreamOfARunTellsItsEventsAndEnds) {
       node.changed = 7;
       RETURN_IF_ERROR(txn.runs().PutNode(node));
     }
+    // The newest of a node is told, and one that changed nothing is not told at all.
+    uint64_t sequence = 0;
+    for (const v1::StepStatus status : {v1::STEP_STATUS_CHANGED, v1::STEP_STATUS_OK}) {
+      v1::StepResult step;
+      step.set_name(v1::StepStatus_Name(status));
+      step.set_status(status);
+      RETURN_IF_ERROR(txn.step_results().Put({.run_id = run.run_id,
+                                              .node = "c003",
+                                              .sequence = ++sequence,
+                                              .step_id = step.name(),
+                                              .status = status,
+                                              .result = step.SerializeAsString(),
+                                              .time = run.created_at}));
+    }
     return absl::OkStatus();
   }));
   store.reset();
@@ -422,9 +436,11 @@ TEST_F(WebFlowTest, AStreamOfARunTellsItsEventsAndEnds) {
   HttpsClient client(controller_->web_port());
   client.Send(
       absl::StrCat("GET /api/events/run?id=r-7k3m9q2x HTTP/1.1\r\nHost: h\r\n", cookie, "\r\n"));
-  EXPECT_THAT(client.ReadUntil("\r\n0\r\n"),
-              AllOf(HasSubstr("event: change\ndata: ["), HasSubstr("\"node\":\"c001\""),
-                    HasSubstr("\"changed\":7"), HasSubstr("event: end\ndata: {}")));
+  EXPECT_THAT(
+      client.ReadUntil("\r\n0\r\n"),
+      AllOf(HasSubstr("event: change\ndata: ["), HasSubstr("\"node\":\"c001\""),
+            HasSubstr("\"changed\":7"), HasSubstr("\"name\":\"STEP_STATUS_CHANGED\""),
+            Not(HasSubstr("\"name\":\"STEP_STATUS_OK\"")), HasSubstr("event: end\ndata: {}")));
 }
 
 TEST_F(WebFlowTest, ARevokedPersonsSessionsAndStreamsEndAtOnce) {
