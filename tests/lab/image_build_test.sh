@@ -27,9 +27,7 @@ muster inventory apply "$work/inventory" >/dev/null
 muster snapshot create today
 make_image_user
 mkdir -p "$work/site/images/worker/files/etc/site"
-# The cloud kernel is a third of the other one.
-sed 's/^kernel: .*/snapshot: today\nkernel: linux-image-cloud-amd64/; s/^  - ram-boot$/&\n  - worker\/files/; s/^  - container_runtime$//' \
-  images/debian-worker/image.yaml >"$work/site/images/worker/image.yaml"
+small_image worker debian-worker 's/^kernel: .*/snapshot: today\n&/; s/^  - ram-boot$/&\n  - worker\/files/'
 echo "of the site" >"$work/site/images/worker/files/etc/site/note"
 chmod 660 "$work/site/images/worker/files/etc/site/note"
 chown -R "$user:" "$work"

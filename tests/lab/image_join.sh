@@ -36,11 +36,7 @@ lab exec login1 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
   apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends tpm2-tools' >/dev/null 2>&1 </dev/null ||
   fail "no tpm2-tools on login1"
 mkdir "$work/chip"
-# The cloud kernel and no containers: half the time of everything that follows.
-mkdir -p "$work/site/images/stateless"
-sed 's/^kernel: .*/kernel: linux-image-cloud-amd64/; s/^  - container_runtime$//' images/debian-worker/image.yaml \
-  >"$work/site/images/stateless/image.yaml"
-chown -R "$user:" "$work/site"
+small_image stateless debian-worker
 
 step "the build"
 build stateless

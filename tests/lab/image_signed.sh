@@ -46,11 +46,7 @@ expect_denied() {  # WHAT
 }
 
 start_boot_server
-mkdir -p "$work/site/images/signed"
-# The cloud kernel and no containers: half the time of everything that follows.
-sed 's/^kernel: .*/kernel: linux-image-cloud-amd64/; s/^  - container_runtime$//' images/debian-worker/image.yaml \
-  >"$work/site/images/signed/image.yaml"
-sed -i 's/^files:$/&\n  - unsigned-module/' "$work/site/images/signed/image.yaml"
+small_image signed debian-worker 's/^files:$/&\n  - unsigned-module/'
 # A module as DKMS makes one: beside those of the kernel's package, before which it is taken, and unsigned.
 hooks=$work/site/images/unsigned-module/etc/kernel/postinst.d
 mkdir -p "$hooks"
