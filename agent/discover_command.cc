@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "agent/boot_words.h"
 #include "agent/commands.h"
 #include "agent/discovery/discovery.h"
+#include "agent/sys/boot_words.h"
 
 #include "agent/facts/gather.h"
 #include "common/base/clock.h"

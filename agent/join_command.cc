@@ -8,11 +8,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "agent/boot_words.h"
 #include "agent/commands.h"
 #include "agent/flags.h"
 #include "agent/session/join.h"
 #include "agent/session/tpm.h"
+#include "agent/sys/boot_words.h"
 #include "agent/upgrade/upgrade_place.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"

@@ -28,7 +28,7 @@ MAY_INCLUDE = {
                         "agent/upgrade",
                         "muster/v1"],
     "agent/transfer": ["common/base", "common/sys", "agent/resources", "muster/v1"],
-    "agent/facts": ["common/base", "common/sys", "common/wire", "muster/v1"],
+    "agent/facts": ["common/base", "common/sys", "common/wire", "agent/sys", "muster/v1"],
     "agent/engine": ["common/base", "agent/state", "agent/resources", "muster/v1"],
     "agent/image": ["common/base", "common/sys", "common/value", "agent/sys", "agent/state", "agent/resources",
                     "agent/transfer", "agent/facts", "agent/engine", "muster/v1"],

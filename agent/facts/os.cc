@@ -12,7 +12,9 @@
 #include "absl/strings/strip.h"
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
+#include "agent/sys/boot_words.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
 #include "common/sys/newest_kernel.h"
 #include "common/sys/process/process.h"
 #include "google/protobuf/timestamp.pb.h"
@@ -101,7 +103,8 @@ absl::Status ProbeOs(const ProbeContext& context, v1::Facts& facts) {
   os.set_hostname(kernel.nodename);
   os.set_boot_id(ReadValue(context.root + "/proc/sys/kernel/random/boot_id").value_or(""));
   os.set_virtualization(Virtualization(*context.processes));
-  os.set_kernel_arguments(ReadValue(context.root + "/proc/cmdline").value_or(""));
+  sys::RealFileSystem files;
+  os.set_kernel_arguments(ReadBootArguments(files, context.root).value_or(""));
   if (const int64_t boot = BootTime(context.root); boot != 0)
     os.mutable_booted_at()->set_seconds(boot);
   return absl::OkStatus();

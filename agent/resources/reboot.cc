@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/resources/check_values.h"
+#include "agent/sys/boot_words.h"
 #include "common/base/status.h"
 #include "common/base/text/disk_image.h"
 #include "common/sys/newest_kernel.h"
@@ -24,7 +25,6 @@ constexpr char kRequired[] = "/run/reboot-required";
 constexpr char kRequiredBy[] = "/run/reboot-required.pkgs";
 constexpr char kRunningKernel[] = "/proc/sys/kernel/osrelease";
 constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
-constexpr char kKernelArguments[] = "/proc/cmdline";
 constexpr size_t kNamesShown = 5;
 
 // "6.1.0-18" for "6.1.0-18-cloud-amd64": flavours of one version are neither older nor newer.
@@ -76,7 +76,7 @@ absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
 // Why the node is to boot another image than the one that it runs from its disk; "": it runs
 // `image`.
 absl::StatusOr<std::string> WhyImage(const std::string& image, sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(const std::string arguments, files.Read(kKernelArguments));
+  ASSIGN_OR_RETURN(const std::string arguments, ReadBootArguments(files));
   const std::string runs = DiskImageOf(arguments);
   if (runs.empty()) {
     return absl::FailedPreconditionError(

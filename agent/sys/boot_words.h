@@ -1,4 +1,4 @@
-// What the boot server has told this machine about its boot.
+// What this machine was told and has found out about its boot.
 #pragma once
 
 #include <optional>
@@ -21,5 +21,9 @@ inline constexpr char kBootWordsFolder[] = "/run/muster/words";
 // of the folder. nullopt: neither has it.
 absl::StatusOr<std::optional<std::string>> ReadBootWord(sys::FileSystem& files,
                                                         absl::string_view name);
+
+// The kernel's command line, without its end of line, and behind it muster.slot where the initramfs
+// has found out which root of the disk it boots. `root` is put before paths.
+absl::StatusOr<std::string> ReadBootArguments(sys::FileSystem& files, const std::string& root = "");
 
 }  // namespace muster::agent

@@ -1,4 +1,4 @@
-#include "agent/boot_words.h"
+#include "agent/sys/boot_words.h"
 
 #include <optional>
 #include <string>
@@ -25,6 +25,17 @@ TEST(BootWordsTest, TheCommandLineGoesBeforeWhatTheInitramfsWasTold) {
   EXPECT_THAT(ReadBootWord(files, "muster.node").value(), Optional(std::string("c001")));
   EXPECT_THAT(ReadBootWord(files, "muster.discovery").value(),
               Optional(std::string("http://10.0.0.1:7483/discovery")));
+}
+
+TEST(BootWordsTest, TheArgumentsHaveTheRootThatTheInitramfsHasFound) {
+  muster::testing::FakeFileSystem files;
+  EXPECT_FALSE(ReadBootArguments(files).ok());
+  files.AddFile("/proc/cmdline", "boot=muster muster.image=worker@1a2b3c4d5e6f\n");
+  EXPECT_EQ(ReadBootArguments(files).value(), "boot=muster muster.image=worker@1a2b3c4d5e6f");
+  files.AddFile("/run/muster/words/muster.node", "c001\n");
+  files.AddFile("/run/muster/words/muster.slot", "b\n");
+  EXPECT_EQ(ReadBootArguments(files).value(),
+            "boot=muster muster.image=worker@1a2b3c4d5e6f muster.slot=b");
 }
 
 }  // namespace
