@@ -17,6 +17,9 @@ namespace {
 
 constexpr absl::string_view kBeginning = "muster-";
 constexpr absl::string_view kEnd = ".conf";
+// A comment, because the stub of a signed kernel image takes the options of an entry for the
+// command line where Secure Boot is off.
+constexpr absl::string_view kSignedWords = "# words ";
 // "b", "b+3", "b+2-1".
 constexpr size_t kLongestMiddle = 16;
 
@@ -57,7 +60,9 @@ std::optional<BootEntry> ReadBootEntry(absl::string_view file_name, absl::string
     line = absl::StripAsciiWhitespace(line);
     if (absl::ConsumePrefix(&line, "version "))
       (void)absl::SimpleAtoi(absl::StripAsciiWhitespace(line), &entry.generation);
-    if (absl::ConsumePrefix(&line, "options ")) entry.words = ParseKernelArguments(line);
+    if (absl::ConsumePrefix(&line, "efi ")) entry.is_signed = true;
+    if (absl::ConsumePrefix(&line, "options ") || absl::ConsumePrefix(&line, kSignedWords))
+      entry.words = ParseKernelArguments(line);
   }
   const auto image = entry.words.find("muster.image");
   if (image != entry.words.end()) entry.image = image->second;
@@ -75,11 +80,15 @@ std::string FailedEntryName(char slot) {
 
 std::string RenderBootEntry(const BootEntry& entry, const std::vector<std::string>& options) {
   const std::string folder = absl::StrCat("/muster/", std::string(1, entry.slot));
+  const std::string words = absl::StrJoin(options, " ");
+  const std::string boots =
+      entry.is_signed
+          ? absl::StrCat("efi ", folder, "/", kSignedKernel, "\n", kSignedWords, words)
+          : absl::StrCat("linux ", folder, "/kernel\ninitrd ", folder, "/initrd\noptions ", words);
   // The loader compares versions as strings of digits and letters: a fixed width is safe with all.
   return absl::StrCat("title ", entry.image, " (root ", std::string(1, entry.slot),
                       ")\nsort-key muster\nversion ", absl::StrFormat("%09d", entry.generation),
-                      "\nlinux ", folder, "/kernel\ninitrd ", folder, "/initrd\noptions ",
-                      absl::StrJoin(options, " "), "\n");
+                      "\n", boots, "\n");
 }
 
 char SlotToWrite(const std::vector<BootEntry>& entries) {

@@ -35,6 +35,9 @@ struct BootEntry {
   uint64_t generation = 0;                   // the higher one boots first
   std::string image;                         // "debian-worker-disk@1a2b3c4d5e6f"
   std::map<std::string, std::string> words;  // of the kernel's command line: NAME=VALUE
+  // What it boots is a signed kernel image, which has its own command line: the words are the
+  // agent's alone.
+  bool is_signed = false;
 };
 
 // Nullopt: the file is not an entry of ours.
@@ -43,7 +46,9 @@ std::optional<BootEntry> ReadBootEntry(absl::string_view file_name, absl::string
 std::string BootEntryName(char slot, std::optional<int> tries_left);
 // The name under which one that has never come up is kept out of the loader's way.
 std::string FailedEntryName(char slot);
-// The text of an entry; `options` are the words of the command line.
+// The name of a signed kernel image in the folder of its root.
+inline constexpr char kSignedKernel[] = "signed.efi";
+// The text of an entry; `options` are its words.
 std::string RenderBootEntry(const BootEntry& entry, const std::vector<std::string>& options);
 
 // Which root a new image is written into while neither of them runs: never the only one that has

@@ -29,6 +29,9 @@ constexpr char kPanic[] = "panic=30";
 constexpr char kBoot[] = "boot=muster";
 constexpr size_t kLargestImageText = size_t{1} << 20;
 
+// Where the initramfs of a signed kernel image finds what is this machine's alone.
+constexpr char kWordsInState[] = "/words";
+
 // What a root hands on to the next one: by these the network knows the machine.
 constexpr char kMachineId[] = "/etc/machine-id";
 constexpr char kSshFolder[] = "/etc/ssh";
@@ -188,6 +191,7 @@ absl::StatusOr<BootEntry> Installer::WriteRoot(const InstallOrder& order,
   entry.tries_left = kTries;
   entry.generation = NextGeneration(entries);
   entry.image = order.image;
+  entry.is_signed = order.IsSigned();
   const Partition& root = *table.Find(RootPartition(entry.slot));
   ASSIGN_OR_RETURN(const auto file, means_.files.Stat(order.root_file));
   if (!file.has_value()) return absl::NotFoundError(absl::StrCat("no file ", order.root_file));
@@ -203,15 +207,17 @@ absl::StatusOr<BootEntry> Installer::WriteRoot(const InstallOrder& order,
                                                    .to = root.device,
                                                    .sha256 = order.sha256,
                                                    .on_piece = means_.on_piece}));
-  RETURN_IF_ERROR(WriteBootFiles(entry.slot));
-  RETURN_IF_ERROR(PrepareState(entry.slot));
+  RETURN_IF_ERROR(WriteBootFiles(order, entry.slot));
+  RETURN_IF_ERROR(PrepareState(order, entry.slot));
 
-  options_ = {kBoot, kPanic};
+  options_ = {absl::StrCat("muster.image=", order.image)};
+  if (!order.report.empty()) options_.push_back(absl::StrCat("muster.report=", order.report));
+  if (order.IsSigned()) return entry;
+  options_.insert(options_.begin(), {kBoot, kPanic});
   for (const std::string& argument : image.kernel_arguments()) {
     if (argument != kBoot) options_.push_back(argument);
   }
   const std::pair<const char*, std::string> words[] = {
-      {"muster.image", order.image},
       {"muster.slot", std::string(1, entry.slot)},
       {"muster.root", ByUuid(root)},
       {"muster.sha256", order.sha256},
@@ -219,38 +225,46 @@ absl::StatusOr<BootEntry> Installer::WriteRoot(const InstallOrder& order,
       {"muster.state", ByUuid(*table.Find(kStatePartition))},
       {"muster.esp", ByUuid(*table.Find(kEspPartition))}};
   for (const auto& [name, value] : words) options_.push_back(absl::StrCat(name, "=", value));
-  if (!order.report.empty()) options_.push_back(absl::StrCat("muster.report=", order.report));
   if (!order.join.empty()) options_.push_back(absl::StrCat(kJoinWord, "=", order.join));
   return entry;
 }
 
-absl::Status Installer::WriteBootFiles(char slot) {
-  ASSIGN_OR_RETURN(const std::string kernel, OnlyFile(Image() + "/boot", "vmlinuz-", means_.files));
-  ASSIGN_OR_RETURN(const std::string initrd,
-                   OnlyFile(Image() + "/boot", "initrd.img-", means_.files));
+absl::Status Installer::WriteBootFiles(const InstallOrder& order, char slot) {
   const std::string folder = absl::StrCat(Esp(), "/muster/", std::string(1, slot));
+  std::vector<std::pair<std::string, std::string>> copies;
+  if (order.IsSigned()) {
+    copies = {{order.signed_kernel, absl::StrCat(folder, "/", kSignedKernel)},
+              {order.signed_loader, Esp() + kLoaderOnDisk}};
+  } else {
+    ASSIGN_OR_RETURN(const std::string kernel,
+                     OnlyFile(Image() + "/boot", "vmlinuz-", means_.files));
+    ASSIGN_OR_RETURN(const std::string initrd,
+                     OnlyFile(Image() + "/boot", "initrd.img-", means_.files));
+    copies = {{kernel, folder + "/kernel"},
+              {initrd, folder + "/initrd"},
+              {Image() + kLoader, Esp() + kLoaderOnDisk}};
+  }
+  // The old ones make room first: a root without an entry does not boot.
+  RETURN_IF_ERROR(means_.files.Remove(folder, /*recursive=*/true));
   RETURN_IF_ERROR(means_.files.MakeDirectory(folder, 0700));
   RETURN_IF_ERROR(means_.files.MakeDirectory(Esp() + "/EFI/BOOT", 0700));
-  const std::pair<std::string, std::string> copies[] = {{kernel, folder + "/kernel"},
-                                                        {initrd, folder + "/initrd"},
-                                                        {Image() + kLoader, Esp() + kLoaderOnDisk}};
-  for (const auto& [from, to] : copies) {
-    // The old one makes room first: a root without an entry does not boot.
-    if (absl::StartsWith(to, folder)) RETURN_IF_ERROR(means_.files.Remove(to, false));
+  for (const auto& [from, to] : copies)
     RETURN_IF_ERROR(sys::PlaceFile(from, to, {.mode = 0600}, /*may_move=*/false));
-  }
   RETURN_IF_ERROR(means_.files.MakeDirectory(Esp() + "/loader", 0700));
   return means_.files.WriteAtomically(Esp() + "/loader/loader.conf", kLoaderSettings,
                                       {.mode = 0600});
 }
 
-absl::Status Installer::PrepareState(char slot) {
+absl::Status Installer::PrepareState(const InstallOrder& order, char slot) {
   const std::string own = RootState(State(), slot);
   const std::string other = RootState(State(), OtherSlot(slot)) + "/upper";
   RETURN_IF_ERROR(means_.files.Remove(own, /*recursive=*/true));
   RETURN_IF_ERROR(means_.files.MakeDirectory(State() + "/muster", 0700));
   for (const char* folder : {"/upper/etc/ssh", "/work"})
     RETURN_IF_ERROR(means_.files.MakeDirectory(own + folder, 0755));
+  if (order.IsSigned() && !order.node.empty())
+    RETURN_IF_ERROR(means_.files.WriteAtomically(
+        own + kWordsInState, absl::StrCat(kNodeWord, "=", order.node, "\n"), {.mode = 0600}));
   const auto hand_on = [&](const std::string& path) -> absl::Status {
     ASSIGN_OR_RETURN(const auto view, means_.files.View(other + path));
     if (!view.has_value() || view->stat.type != sys::FileType::kRegular) return absl::OkStatus();

@@ -29,6 +29,14 @@ struct InstallOrder {
   std::string report;     // URL that is told what becomes of it; "": nobody is
   std::string join;       // the value of kJoinWord, which the disk keeps; "": none
   std::string device;     // of the inventory, see CheckDiskName(); "": as the image says
+  // Of an image that is booted signed: files with the boot loader and the kernel image, and the
+  // name under which the machine joins, "": it does not. "": the root has loader, kernel and
+  // initramfs.
+  std::string signed_loader = {};
+  std::string signed_kernel = {};
+  std::string node = {};
+
+  bool IsSigned() const { return !signed_kernel.empty(); }
 };
 
 struct Installed {
@@ -70,8 +78,8 @@ class Installer {
   absl::Status DivideDisk(const std::string& disk, const v1::DiskLayout& layout);
   absl::StatusOr<BootEntry> WriteRoot(const InstallOrder& order, const v1::ImageManifest& image,
                                       const PartitionTable& table);
-  absl::Status WriteBootFiles(char slot);
-  absl::Status PrepareState(char slot);
+  absl::Status WriteBootFiles(const InstallOrder& order, char slot);
+  absl::Status PrepareState(const InstallOrder& order, char slot);
   absl::Status UnmountAll();
 
   std::string Image() const { return means_.work + "/image"; }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "agent/facts/nic_addresses.h"
 #include "agent/facts/probe.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
@@ -104,6 +105,16 @@ absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
       for (const std::string& address : it->second) nic.add_addresses(address);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> EthernetAddresses(const ProbeContext& context) {
+  v1::Facts facts;
+  RETURN_IF_ERROR(ProbeNics(context, facts));
+  std::vector<std::string> addresses;
+  for (const v1::NicFacts& nic : facts.nics()) {
+    if (nic.kind() == "ethernet" && !nic.mac().empty()) addresses.push_back(nic.mac());
+  }
+  return addresses;
 }
 
 }  // namespace muster::agent

@@ -18,8 +18,10 @@ bool HasSubordinateIds(const std::string& text, const std::string& user, unsigne
 // too few subordinate ids.
 absl::Status CheckBuildTools();
 
-// Systemd's stub, to which a signed kernel image is added.
+// Systemd's stub, to which a signed kernel image is added, and its boot loader for disks. One
+// package has both.
 inline constexpr char kEfiStub[] = "/usr/lib/systemd/boot/efi/linuxx64.efi.stub";
+inline constexpr char kEfiLoader[] = "/usr/lib/systemd/boot/efi/systemd-bootx64.efi";
 
 // The same for what signs images.
 absl::Status CheckSigningTools();

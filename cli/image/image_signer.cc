@@ -73,22 +73,31 @@ class Signer {
     v1::PlanSigningResponse plan;
     RETURN_IF_ERROR(Call(connection_, stub, &ImageStub::PlanSigning, question, &plan));
     RETURN_IF_ERROR(Join(plan));
-    RETURN_IF_ERROR(
-        SignProgram(signing_.keys, Path("joined.efi"), Path(kSignedArtifact), processes_));
     v1::SignedKernel kernel;
     kernel.set_command_line(plan.command_line());
     kernel.set_certificate_sha256(certificate);
-    const std::string path = Path(kSignedArtifact);
-    kernel.mutable_artifact()->set_name(kSignedArtifact);
-    ASSIGN_OR_RETURN(*kernel.mutable_artifact()->mutable_sha256(), sys::Sha256OfFile(path));
-    std::error_code error;
-    kernel.mutable_artifact()->set_size_bytes(std::filesystem::file_size(path, error));
-    if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
+    ASSIGN_OR_RETURN(*kernel.mutable_artifact(), SignFile(Path("joined.efi"), kSignedArtifact));
+    if (plan.image().manifest().has_disk()) {
+      ASSIGN_OR_RETURN(*kernel.mutable_loader(), SignFile(kEfiLoader, kLoaderArtifact));
+    }
     return UploadSigned(connection_, plan.image(), folder_, kernel, on_transfer_);
   }
 
  private:
   std::string Path(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
+
+  // Signs an EFI program into the file `name` of the folder.
+  absl::StatusOr<v1::ImageArtifact> SignFile(const std::string& program, absl::string_view name) {
+    const std::string path = Path(name);
+    RETURN_IF_ERROR(SignProgram(signing_.keys, program, path, processes_));
+    v1::ImageArtifact artifact;
+    artifact.set_name(std::string(name));
+    ASSIGN_OR_RETURN(*artifact.mutable_sha256(), sys::Sha256OfFile(path));
+    std::error_code error;
+    artifact.set_size_bytes(std::filesystem::file_size(path, error));
+    if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
+    return artifact;
+  }
 
   absl::StatusOr<std::string> Fetch(const v1::Image& image, absl::string_view name) {
     const v1::ImageArtifact* const artifact = FindArtifact(image, name);

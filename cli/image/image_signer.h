@@ -21,9 +21,9 @@ struct Signing {
 };
 
 // Fetches kernel and initramfs, joins them with the command line that the controller wants, signs
-// that, and has the controller keep it; takes some 200 MiB in /var/tmp meanwhile. Errors: a program
-// or a key is missing; the image cannot be signed. Cancelled: Ctrl-C, for which the caller holds an
-// InterruptFlag.
+// that, with an image for disks the boot loader, too, and has the controller keep it; takes some
+// 200 MiB in /var/tmp meanwhile. Errors: a program or a key is missing; the image cannot be signed.
+// Cancelled: Ctrl-C, for which the caller holds an InterruptFlag.
 absl::StatusOr<v1::Image> SignImage(const Connection& connection, const Signing& signing,
                                     sys::ProcessRunner& processes, const OnTransfer& on_transfer);
 

@@ -110,7 +110,8 @@ absl::StatusOr<v1::Image> UploadSigned(const Connection& connection, const v1::I
                                        const std::string& folder, const v1::SignedKernel& kernel,
                                        const OnTransfer& on_transfer) {
   ImageStub stub(connection.channel());
-  RETURN_IF_ERROR(SendArtifact(connection, stub, folder, kernel.artifact(), on_transfer));
+  for (const v1::ImageArtifact& artifact : SignedArtifacts(kernel))
+    RETURN_IF_ERROR(SendArtifact(connection, stub, folder, artifact, on_transfer));
   v1::KeepSignedRequest request;
   request.set_image(absl::StrCat(image.manifest().name(), "@", image.digest()));
   *request.mutable_signed_kernel() = kernel;

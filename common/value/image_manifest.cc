@@ -105,6 +105,15 @@ absl::Status CheckPackages(const v1::ImageManifest& manifest) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSignedFile(const std::string& at, const v1::ImageArtifact& file,
+                             absl::string_view name) {
+  RETURN_IF_ERROR(Check(kSha256, at + "sha256", file.sha256()));
+  if (file.name() != name) return Wrong(at + "name", file.name(), name);
+  if (file.size_bytes() > 0 && file.size_bytes() <= kMaxSignedBytes) return absl::OkStatus();
+  return Wrong(at + "size_bytes", absl::StrCat(file.size_bytes()),
+               absl::StrCat("1 to ", kMaxSignedBytes));
+}
+
 absl::Status CheckArtifacts(const v1::ImageManifest& manifest) {
   RETURN_IF_ERROR(CheckCount("artifacts", manifest.artifacts_size(), kMaxArtifacts));
   bool has_root = false;
@@ -114,7 +123,7 @@ absl::Status CheckArtifacts(const v1::ImageManifest& manifest) {
     RETURN_IF_ERROR(Check(kName, at + "name", artifact.name()));
     if (artifact.name() == kManifestFile)
       return Wrong(at + "name", artifact.name(), "another name: it is the manifest's own file");
-    if (artifact.name() == kSignedArtifact)
+    if (artifact.name() == kSignedArtifact || artifact.name() == kLoaderArtifact)
       return Wrong(at + "name", artifact.name(), "another name: it is signed beside the image");
     RETURN_IF_ERROR(Check(kSha256, at + "sha256", artifact.sha256()));
     if (artifact.size_bytes() == 0 || artifact.size_bytes() > kMaxArtifactBytes)
@@ -189,14 +198,20 @@ absl::Status CheckImageManifest(const v1::ImageManifest& manifest) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSignedKernel(const v1::SignedKernel& kernel) {
-  RETURN_IF_ERROR(Check(kSha256, "signed_kernel.artifact.sha256", kernel.artifact().sha256()));
-  if (kernel.artifact().name() != kSignedArtifact)
-    return Wrong("signed_kernel.artifact.name", kernel.artifact().name(), kSignedArtifact);
-  if (kernel.artifact().size_bytes() == 0 || kernel.artifact().size_bytes() > kMaxSignedBytes)
-    return Wrong("signed_kernel.artifact.size_bytes", absl::StrCat(kernel.artifact().size_bytes()),
-                 absl::StrCat("1 to ", kMaxSignedBytes));
+absl::Status CheckSignedKernel(const v1::SignedKernel& kernel, absl::string_view kind) {
+  RETURN_IF_ERROR(CheckSignedFile("signed_kernel.artifact.", kernel.artifact(), kSignedArtifact));
+  if (kernel.has_loader() != (kind == "disk"))
+    return Wrong("signed_kernel.loader", kernel.loader().name(),
+                 "there where the image is of the kind disk, and nowhere else");
+  if (kernel.has_loader())
+    RETURN_IF_ERROR(CheckSignedFile("signed_kernel.loader.", kernel.loader(), kLoaderArtifact));
   return Check(kSha256, "signed_kernel.certificate_sha256", kernel.certificate_sha256());
+}
+
+std::vector<v1::ImageArtifact> SignedArtifacts(const v1::SignedKernel& kernel) {
+  std::vector<v1::ImageArtifact> artifacts = {kernel.artifact()};
+  if (kernel.has_loader()) artifacts.push_back(kernel.loader());
+  return artifacts;
 }
 
 std::string CheckImageName(absl::string_view name) {
@@ -235,9 +250,9 @@ const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view 
   for (const v1::ImageArtifact& artifact : image.manifest().artifacts()) {
     if (artifact.name() == name) return &artifact;
   }
-  if (image.has_signed_kernel() && name == kSignedArtifact)
-    return &image.signed_kernel().artifact();
-  return nullptr;
+  const v1::SignedKernel& kernel = image.signed_kernel();
+  if (image.has_signed_kernel() && name == kSignedArtifact) return &kernel.artifact();
+  return kernel.has_loader() && name == kLoaderArtifact ? &kernel.loader() : nullptr;
 }
 
 uint64_t ImageBytes(const v1::ImageManifest& manifest) {

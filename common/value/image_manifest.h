@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,8 +25,10 @@ inline constexpr size_t kMaxManifestBytes = size_t{8} << 20;
 // The artifacts that commands know by name.
 inline constexpr char kRootArtifact[] = "root.squashfs";
 inline constexpr char kFilesArtifact[] = "files";
-// The signed kernel image, which is not in the manifest.
+// The signed kernel image and, of the kind `disk`, the signed boot loader, which are not in the
+// manifest.
 inline constexpr char kSignedArtifact[] = "signed.efi";
+inline constexpr char kLoaderArtifact[] = "loader.efi";
 // An exported image's manifest, which lies beside its artifacts and so is no artifact's name.
 inline constexpr char kManifestFile[] = "manifest.json";
 
@@ -39,9 +42,11 @@ void SortImageManifest(v1::ImageManifest& manifest);
 // and what is wrong with it.
 absl::Status CheckImageManifest(const v1::ImageManifest& manifest);
 
-// OK for a signed kernel image that an image may have, as its sender describes it. InvalidArgument
-// names the field.
-absl::Status CheckSignedKernel(const v1::SignedKernel& kernel);
+// OK for a signed kernel image that an image of this kind may have, as its sender describes it.
+// InvalidArgument names the field.
+absl::Status CheckSignedKernel(const v1::SignedKernel& kernel, absl::string_view kind);
+// What was signed, each a file of its own.
+std::vector<v1::ImageArtifact> SignedArtifacts(const v1::SignedKernel& kernel);
 
 // "" where the text can name an image; otherwise what is wrong with it.
 std::string CheckImageName(absl::string_view name);
@@ -59,7 +64,7 @@ absl::StatusOr<ImageReference> ParseImageReference(absl::string_view text);
 std::string BuildName(absl::string_view name, absl::string_view digest);
 std::string BuildName(const v1::Image& image);
 
-// Also the signed kernel image. nullptr: the image has none of this name.
+// Also what was signed. nullptr: the image has none of this name.
 const v1::ImageArtifact* FindArtifact(const v1::Image& image, absl::string_view name);
 
 // The bytes of all artifacts.

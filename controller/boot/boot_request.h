@@ -23,7 +23,7 @@ struct BootRequest {
   std::string mac;       // of kScript, kDiscovery and kWords; canonical
   std::string host;      // of kScript and kChunks: "10.0.0.1:7483", by which the machine reaches us
   std::string image;     // of kArtifact and kChunks: the image's digest
-  std::string artifact;  // of kArtifact: "kernel", "initrd", "root.squashfs" or "signed.efi"
+  std::string artifact;  // of kArtifact: "kernel", "initrd", "root.squashfs", …
   std::string boot_id;   // of kReport and kChunks, and of kArtifact where the machine says it
   std::optional<size_t> had = std::nullopt;    // of kChunks: the chunk that the machine got
   std::optional<size_t> lost = std::nullopt;   // of kChunks: the chunk that it did not get

@@ -49,6 +49,18 @@ v1::BootPhase PhaseOf(absl::string_view artifact) {
   return artifact == "initrd" ? v1::BOOT_PHASE_INITRD : v1::BOOT_PHASE_ROOT;
 }
 
+// nullptr: the addresses are of no node, or of several.
+const Node* NodeOf(const Inventory& inventory, const std::vector<std::string>& macs) {
+  const Node* node = nullptr;
+  for (const std::string& mac : macs) {
+    const Node* const found = inventory.FindMac(mac);
+    if (found == nullptr || found == node) continue;
+    if (node != nullptr) return nullptr;
+    node = found;
+  }
+  return node;
+}
+
 std::vector<std::string> NamesOf(const std::vector<const Node*>& nodes) {
   std::vector<std::string> names;
   for (const Node* node : nodes) names.push_back(node->name);
@@ -284,7 +296,33 @@ absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_vi
                    .boot_id = found->second.boot.boot_id,
                    .has_peers = written.has_peers,
                    .enrolls = written.signed_choice.enrolls,
+                   .is_for_disk = found->second.is_for_disk,
                    .discovery_mac = ""};
+}
+
+absl::StatusOr<DiskOrder> Boots::DiskOrderOf(const std::vector<std::string>& macs,
+                                             absl::string_view root_sha256) {
+  ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
+  const Node* const node = inventory == nullptr ? nullptr : NodeOf(*inventory, macs);
+  if (node == nullptr)
+    return absl::FailedPreconditionError("no node of the inventory has a MAC address of it");
+  absl::MutexLock lock(&mutex_);
+  const auto found = current_.find(node->name);
+  if (found == current_.end() || !found->second.is_for_disk ||
+      found->second.root_sha256 != root_sha256)
+    return absl::FailedPreconditionError(
+        absl::StrCat(node->name, " is not to boot this image for disks"));
+  const BootRecord& boot = found->second.boot;
+  const auto disk = disks_.find(node->name);
+  if (disk != disks_.end() && disk->second.boot_id == boot.boot_id)
+    return absl::FailedPreconditionError(
+        absl::StrCat("the disk of ", node->name, " holds ", boot.what, " already"));
+  ASSIGN_OR_RETURN(const auto image, means_.images.Get(boot.image));
+  RETURN_IF_ERROR(SignedLineOf(*image).status());
+  const Decision decision = Decide(*inventory, *node, OrderOf(node->name));
+  return DiskOrder{.image = image,
+                   .device = BootDefaultOf(*inventory, *node).disk,
+                   .node = JoinOf(*inventory, *node, decision).empty() ? "" : node->name};
 }
 
 absl::StatusOr<bool> Boots::OnDiscovery(const std::string& mac, absl::string_view peer,
@@ -400,7 +438,8 @@ void Boots::OnArtifactSent(const std::string& boot_id, absl::string_view image,
                            absl::string_view artifact) {
   absl::MutexLock lock(&mutex_);
   Current* const current = FindBoot(boot_id);
-  if (current == nullptr || current->boot.image != image) return;
+  // The loader is for the disk, when all of this boot is over.
+  if (current == nullptr || current->boot.image != image || artifact == kLoaderArtifact) return;
   const v1::BootPhase phase = PhaseOf(artifact);
   AddStep(*current, phase, "");
   if (phase == v1::BOOT_PHASE_ROOT && current->used_up_by == UsedUpBy::kRoot) UseUp(*current);

@@ -62,6 +62,13 @@ struct Answer {
   std::string command_line;
 };
 
+// What a machine that has booted a signed image of the kind `disk` is to do with its disk.
+struct DiskOrder {
+  std::shared_ptr<const v1::Image> image;
+  std::string device;  // that the inventory names; "": as the image says
+  std::string node;    // under which it joins then; "": it does not join by itself
+};
+
 // Orders are in the store; so are boots and their steps, which a thread of its own writes a
 // moment later: machines that boot do not wait for the disk, and whoever sends their addresses
 // makes it no busier than that thread is. A crash loses what waits. Thread-safe.
@@ -98,6 +105,11 @@ class Boots {
   // What a machine is told that has booted a signed kernel image for the root of this digest.
   // NotFound: that is not what it was to boot last. Unavailable as of Begin().
   absl::StatusOr<BootWords> WordsOf(const std::string& mac, absl::string_view root_sha256);
+  // The order of a machine with these MAC addresses, canonical, that has booted a root of this
+  // digest. FailedPrecondition, with the reason: it is to leave its disk alone. Unavailable as of
+  // Begin().
+  absl::StatusOr<DiskOrder> DiskOrderOf(const std::vector<std::string>& macs,
+                                        absl::string_view root_sha256);
   // What a signed kernel image of the image has as its command line. FailedPrecondition, with the
   // reason: it cannot be booted so.
   absl::StatusOr<std::string> CommandLineOf(const v1::Image& image) const;

@@ -29,14 +29,12 @@ absl::StatusOr<std::string> SignedCommandLine(const v1::Image& image, absl::stri
   if (root == nullptr)
     return absl::FailedPreconditionError(
         absl::StrCat(BuildName(image), " has no ", kRootArtifact, ", so it boots no machine"));
-  if (image.manifest().kind() != "ram")
-    return absl::FailedPreconditionError(
-        absl::StrCat(BuildName(image), " is of the kind ", image.manifest().kind(),
-                     "; only images of the kind ram can be signed"));
   join.node.clear();
   std::string line =
       absl::StrCat(kBootWord, " ip=dhcp muster.server=", server, " muster.sha256=", root->sha256(),
                    " ", kJoinWord, "=", join.ToString());
+  if (image.manifest().has_disk())
+    absl::StrAppend(&line, " muster.image=", BuildName(image), " muster.size=", root->size_bytes());
   bool has_panic = false;
   for (const std::string& argument : image.manifest().kernel_arguments()) {
     has_panic |= absl::StartsWith(argument, "panic=");
@@ -64,6 +62,7 @@ std::string RenderBootWords(const BootWords& words) {
   if (words.has_peers && !words.boot_id.empty())
     absl::StrAppend(&text, "muster.chunks=", ChunksPath(words.image, words.boot_id), "\n");
   if (words.enrolls) absl::StrAppend(&text, "muster.enroll=1\n");
+  if (words.is_for_disk) absl::StrAppend(&text, "muster.install=1\n");
   if (!words.node.empty()) absl::StrAppend(&text, kNodeWord, "=", words.node, "\n");
   if (!words.discovery_mac.empty())
     absl::StrAppend(&text, "muster.discovery=", DiscoveryPath(words.discovery_mac), "\n");

@@ -22,7 +22,9 @@ namespace muster::controller::boot {
 absl::StatusOr<std::string> BootServerUrl(const std::string& boot_listen);
 
 // The kernel's command line in a signed kernel image of `image`, the same for all machines: the
-// root's digest, and `join`'s controller and authority, which a network cannot change then.
+// root's digest, and `join`'s controller and authority, which a network cannot change then. The
+// same kernel image boots an image of the kind `disk` from the network and from either root of the
+// disk, so the line says how much of a partition is the root, and not which one.
 // FailedPrecondition: the image cannot be booted so.
 absl::StatusOr<std::string> SignedCommandLine(const v1::Image& image, absl::string_view server,
                                               JoinWord join);
@@ -40,6 +42,7 @@ struct BootWords {
   std::string boot_id;
   bool has_peers = false;
   bool enrolls = false;       // firmware that has no keys gets the cluster's
+  bool is_for_disk = false;   // it is to ask the controller about its disk
   std::string discovery_mac;  // of a machine that is no node and tells of itself; "": it is one
 };
 // "muster.root=/image/…", one word a line.

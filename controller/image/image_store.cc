@@ -96,7 +96,8 @@ absl::Status ImageStore::LoadOne(const std::string& digest, const std::string& p
   if (image->digest() != digest || ImageDigest(image->manifest()) != digest)
     return absl::DataLossError("its content has another digest");
   RETURN_IF_ERROR(CheckImageManifest(image->manifest()));
-  if (image->has_signed_kernel()) RETURN_IF_ERROR(CheckSignedKernel(image->signed_kernel()));
+  if (image->has_signed_kernel())
+    RETURN_IF_ERROR(CheckSignedKernel(image->signed_kernel(), image->manifest().kind()));
   for (const v1::ImageArtifact& artifact : ArtifactsOf(*image)) {
     const std::string fault = artifacts_->FindFaultOfSize(artifact.sha256(), artifact.size_bytes());
     if (fault.empty()) continue;
@@ -229,7 +230,9 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::FindBuild(absl::string_view tex
 std::vector<v1::ImageArtifact> ImageStore::ArtifactsOf(const v1::Image& image) {
   std::vector<v1::ImageArtifact> artifacts(image.manifest().artifacts().begin(),
                                            image.manifest().artifacts().end());
-  if (image.has_signed_kernel()) artifacts.push_back(image.signed_kernel().artifact());
+  if (!image.has_signed_kernel()) return artifacts;
+  for (v1::ImageArtifact& artifact : SignedArtifacts(image.signed_kernel()))
+    artifacts.push_back(std::move(artifact));
   return artifacts;
 }
 
@@ -287,19 +290,22 @@ absl::StatusOr<ImageStore::ImagePtr> ImageStore::Keep(v1::ImageManifest manifest
 
 absl::StatusOr<ImageStore::ImagePtr> ImageStore::KeepSigned(const v1::Image& image,
                                                             const v1::SignedKernel& kernel) {
-  RETURN_IF_ERROR(CheckSignedKernel(kernel));
-  const v1::ImageArtifact& artifact = kernel.artifact();
   absl::MutexLock changing(&changing_);
   ASSIGN_OR_RETURN(const ImagePtr kept, Get(image.digest()));
-  const std::string fault = artifacts_->FindFaultOfSize(artifact.sha256(), artifact.size_bytes());
-  if (!fault.empty())
-    return absl::FailedPreconditionError(
-        absl::StrCat(artifact.name(), " ", fault, "; upload it first"));
+  RETURN_IF_ERROR(CheckSignedKernel(kernel, kept->manifest().kind()));
+  std::vector<std::string> digests;
+  for (const v1::ImageArtifact& artifact : SignedArtifacts(kernel)) {
+    const std::string fault = artifacts_->FindFaultOfSize(artifact.sha256(), artifact.size_bytes());
+    if (!fault.empty())
+      return absl::FailedPreconditionError(
+          absl::StrCat(artifact.name(), " ", fault, "; upload it first"));
+    digests.push_back(artifact.sha256());
+  }
   const auto changed = std::make_shared<v1::Image>(*kept);
   *changed->mutable_signed_kernel() = kernel;
   RETURN_IF_ERROR(sys::RealFileSystem().WriteAtomically(ManifestPath(changed->digest()),
                                                         changed->SerializeAsString(), Private()));
-  artifacts_->Fulfil({artifact.sha256()});
+  artifacts_->Fulfil(digests);
   absl::MutexLock lock(&mutex_);
   images_.insert_or_assign(changed->digest(), Entry(changed));
   return changed;

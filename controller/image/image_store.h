@@ -55,7 +55,7 @@ class ImageStore {
   // Keeps an image of this manifest. AlreadyExists: it is kept already. InvalidArgument: see
   // CheckImageManifest. FailedPrecondition names the artifacts that are not there.
   absl::StatusOr<ImagePtr> Keep(v1::ImageManifest manifest, absl::Time now, const std::string& by);
-  // Gives the image a signed kernel image, instead of one that it has. FailedPrecondition: the
+  // Gives the image a signed kernel image, instead of one that it has. FailedPrecondition: an
   // artifact is not there. NotFound: the image was deleted meanwhile.
   absl::StatusOr<ImagePtr> KeepSigned(const v1::Image& image, const v1::SignedKernel& kernel);
   // Decides that its name means this build. Takes that back if it is `pinned` no more.
@@ -88,7 +88,7 @@ class ImageStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string ManifestPath(absl::string_view digest) const;
   std::string PinPath(absl::string_view name) const;
-  // The artifacts of the manifest and, where the image has one, the signed kernel image.
+  // The artifacts of the manifest, and what was signed.
   static std::vector<v1::ImageArtifact> ArtifactsOf(const v1::Image& image);
   std::vector<std::string> DigestsOf(const v1::Image& image) const;
   // The digests of all artifacts that an image names.

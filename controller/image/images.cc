@@ -31,7 +31,7 @@ absl::StatusOr<v1::Image> Images::Keep(const v1::ImageManifest& manifest, const 
 
 absl::StatusOr<v1::Image> Images::KeepSigned(const v1::Image& image, v1::SignedKernel kernel,
                                              const std::string& planned, const Actor& actor) {
-  RETURN_IF_ERROR(CheckSignedKernel(kernel));
+  RETURN_IF_ERROR(CheckSignedKernel(kernel, image.manifest().kind()));
   if (kernel.command_line() != planned)
     return absl::InvalidArgumentError(
         absl::StrCat("the kernel image was signed with another command line than: ", planned));

@@ -1,8 +1,16 @@
 #include "controller/service/enrollment_service.h"
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
 #include "common/base/status.h"
+#include "common/value/image_manifest.h"
+#include "controller/boot/boot_request.h"
+#include "controller/boot/boots.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/enrollment/token_requests.h"
 #include "controller/service/front/call_shares.h"
@@ -23,11 +31,28 @@ constexpr JoinStateRow kJoinStates[] = {
     {JoinResult::kRejected, v1::ENROLLMENT_STATE_REJECTED},
 };
 
+// More network cards than a machine has.
+constexpr int kMaxMacs = 256;
+
+v1::DiskFile FileOf(const v1::Image& image, const v1::ImageArtifact& artifact) {
+  v1::DiskFile file;
+  // Steps of boots are those of the network.
+  file.set_path(boot::ArtifactPath(image.digest(), artifact.name(), /*boot_id=*/""));
+  file.set_sha256(artifact.sha256());
+  file.set_size_bytes(artifact.size_bytes());
+  return file;
+}
+
 }  // namespace
 
 EnrollmentService::EnrollmentService(Enrollment& enrollment, TokenRequests& requests,
-                                     const CallShares& shares, std::string ca_pem)
-    : enrollment_(enrollment), requests_(requests), shares_(shares), ca_pem_(std::move(ca_pem)) {}
+                                     boot::Boots& boots, const CallShares& shares,
+                                     std::string ca_pem)
+    : enrollment_(enrollment),
+      requests_(requests),
+      boots_(boots),
+      shares_(shares),
+      ca_pem_(std::move(ca_pem)) {}
 
 grpc::Status EnrollmentService::RequestToken(grpc::ServerContext* context,
                                              const v1::RequestTokenRequest* request,
@@ -65,6 +90,36 @@ grpc::Status EnrollmentService::GetEnrollment(grpc::ServerContext* context,
       enrollment_.GetJoin(request->enrollment_id(), request->token(), context->peer());
   if (result.ok()) Convert(*result, *response);
   return ToGrpc(result.status());
+}
+
+grpc::Status EnrollmentService::GetDiskOrder(grpc::ServerContext*,
+                                             const v1::GetDiskOrderRequest* request,
+                                             v1::GetDiskOrderResponse* response) {
+  if (const absl::Status open = shares_.CheckOpen(); !open.ok()) return ToGrpc(open);
+  return ToGrpc(OrderDisk(*request, *response));
+}
+
+absl::Status EnrollmentService::OrderDisk(const v1::GetDiskOrderRequest& request,
+                                          v1::GetDiskOrderResponse& response) {
+  if (!IsSha256(request.root_sha256()))
+    return absl::InvalidArgumentError("root_sha256: write 64 digits, in lower-case hex");
+  if (request.macs_size() > kMaxMacs)
+    return absl::InvalidArgumentError(absl::StrCat("macs: at most ", kMaxMacs));
+  std::vector<std::string> macs;
+  for (int i = 0; i < request.macs_size(); ++i) {
+    const std::optional<std::string> mac = boot::ReadMac(request.macs(i));
+    if (!mac.has_value())
+      return absl::InvalidArgumentError(absl::StrCat("macs[", i, "]: not a MAC address"));
+    macs.push_back(*mac);
+  }
+  ASSIGN_OR_RETURN(const boot::DiskOrder order, boots_.DiskOrderOf(macs, request.root_sha256()));
+  const v1::SignedKernel& kernel = order.image->signed_kernel();
+  response.set_image(BuildName(*order.image));
+  response.set_device(order.device);
+  *response.mutable_loader() = FileOf(*order.image, kernel.loader());
+  *response.mutable_kernel() = FileOf(*order.image, kernel.artifact());
+  response.set_node(order.node);
+  return absl::OkStatus();
 }
 
 void EnrollmentService::Convert(const JoinResult& result, v1::EnrollResponse& response) const {

@@ -12,13 +12,16 @@ class CallShares;
 class Enrollment;
 class TokenRequests;
 struct JoinResult;
+namespace boot {
+class Boots;
+}
 
 // EnrollmentService, the only service on the enrollment listener. Thread-safe.
 class EnrollmentService final : public v1::EnrollmentService::Service {
  public:
   // The references must outlive the object.
-  EnrollmentService(Enrollment& enrollment, TokenRequests& requests, const CallShares& shares,
-                    std::string ca_pem);
+  EnrollmentService(Enrollment& enrollment, TokenRequests& requests, boot::Boots& boots,
+                    const CallShares& shares, std::string ca_pem);
 
   grpc::Status RequestToken(grpc::ServerContext* context, const v1::RequestTokenRequest* request,
                             v1::RequestTokenResponse* response) override;
@@ -26,12 +29,17 @@ class EnrollmentService final : public v1::EnrollmentService::Service {
                       v1::EnrollResponse* response) override;
   grpc::Status GetEnrollment(grpc::ServerContext* context, const v1::GetEnrollmentRequest* request,
                              v1::EnrollResponse* response) override;
+  grpc::Status GetDiskOrder(grpc::ServerContext* context, const v1::GetDiskOrderRequest* request,
+                            v1::GetDiskOrderResponse* response) override;
 
  private:
+  absl::Status OrderDisk(const v1::GetDiskOrderRequest& request,
+                         v1::GetDiskOrderResponse& response);
   void Convert(const JoinResult& result, v1::EnrollResponse& response) const;
 
   Enrollment& enrollment_;
   TokenRequests& requests_;
+  boot::Boots& boots_;
   const CallShares& shares_;
   const std::string ca_pem_;
 };

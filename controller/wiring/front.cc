@@ -92,7 +92,8 @@ Front::Front(const Config& config, Core& core, Work& work)
              [&work](absl::string_view node_uuid, absl::string_view sha256) {
                return work.runs.MayFetchBlob(node_uuid, sha256);
              }),
-      enrollments(core.enrollment, core.token_requests, core.shares, core.resources.ca.roots().pem),
+      enrollments(core.enrollment, core.token_requests, work.boots, core.shares,
+                  core.resources.ca.roots().pem),
       tokens(core.enrollment,
              {core.resources.join_pin, config.enrollment_address, config.controller_address,
               [this, folder = config.package_directory, host = HostOf(config.controller_address)] {

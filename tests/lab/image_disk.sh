@@ -11,16 +11,12 @@ source "$(dirname "$0")/image_user.sh"
 # shellcheck source=tests/lab/image_machine.sh
 source "$(dirname "$0")/image_machine.sh"
 
-power_on_with_disk() {
-  power_on -drive "if=none,id=d0,format=raw,file=$work/disk" \
-    -device virtio-blk-pci,drive=d0,serial=LAB0001,bootindex=2
-}
 on_node() {  # COMMAND…: as root of d001, whose host key may never change
   ip netns exec "$netns" ssh -F "$(lab_folder)/ssh/config" -o UserKnownHostsFile="$work/known_hosts" \
     -o StrictHostKeyChecking=accept-new "root@$network.240" "$@"
 }
 answers() { on_node true </dev/null; }
-is_connected() {  # BOOT THAT IT IS NOT
+is_connected_after() {  # BOOT THAT IT IS NOT
   local boot
   muster -o json node list d001 | read_json 'assert value["nodes"][0]["connected"]' && boot=$(boot_id) &&
     [[ -n $boot && $boot != "$1" ]]
@@ -33,7 +29,7 @@ build_name() {  # IMAGE: as messages name its newest build
 }
 
 GATE=on start_boot_server
-truncate -s 8G "$work/disk"
+make_disk
 image=$work/site/images/stateful
 mkdir -p "$image/files/root/.ssh"
 cp "$(lab_folder)/ssh/id_ed25519.pub" "$image/files/root/.ssh/authorized_keys"
@@ -68,15 +64,14 @@ read -r token pin < <(muster -o json token create --nodes d001 | read_json '
 print(value["tokens"][0]["token"], value["ca_pin"])')
 on_node muster-agent join --controller login1:7443 --enrollment login1:7444 --node d001 --ca-pin "$pin" \
   --token-file - <<<"$token"
-wait_for 120 "its agent" is_connected ""
-has_event() { says -F "$1" muster event list d001 --kind boot; }  # KIND
+wait_for 120 "its agent" is_connected_after ""
 wait_for 60 "the root to stay" has_event boot.healthy
 uuid=$(on_node cat /var/lib/muster/node.uuid </dev/null)
 before=$(boot_id)
 
 step "after a reboot it is the same node"
 on_node systemctl reboot </dev/null || true
-wait_for $limit "the agent after the reboot" is_connected "$before"
+wait_for $limit "the agent after the reboot" is_connected_after "$before"
 expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
 
 # The first of the images that the node is to run, by a playbook of its own.
@@ -144,7 +139,7 @@ expect_equal "$third" "$(on_disk)" "what the disk holds"
 wait_for $limit "a try of it" says_on_console "muster: root a is as its digest says"
 
 step "it falls back by itself, and its rollout has failed"
-wait_for $((3 * limit)) "the image before it" is_connected "$before"
+wait_for $((3 * limit)) "the image before it" is_connected_after "$before"
 expect_equal b "$(slot)" "the root"
 expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
 wait_for 60 "the fallback to be told" has_event boot.fallen_back

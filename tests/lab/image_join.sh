@@ -11,9 +11,6 @@ source "$(dirname "$0")/image_user.sh"
 # shellcheck source=tests/lab/image_machine.sh
 source "$(dirname "$0")/image_machine.sh"
 
-node_json() { muster -o json node list d001 | read_json 'print(value["nodes"][0].get(sys.argv[1], ""))' "$1"; }  # FIELD
-is_waiting() { [[ -n $(node_json enrollment_fingerprint) ]]; }
-is_connected() { [[ $(node_json connected) == True ]]; }
 is_gone() { [[ $(node_json connected) != True ]]; }
 chip=
 clean() {

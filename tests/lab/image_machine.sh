@@ -33,11 +33,20 @@ power_on() {  # ARGS OF qemu…; machine_mac: another machine than d001; machine
     -device "virtio-net-pci,netdev=n0,mac=${machine_mac:-$mac},romfile=,bootindex=1" -serial "file:$work/console" "$@" &
   emulator=$!
 }
+make_disk() { truncate -s 8G "$work/disk"; }
+power_on_with_disk() {  # ARGS OF qemu…: boots from the network first
+  power_on -drive "if=none,id=d0,format=raw,file=$work/disk" \
+    -device virtio-blk-pci,drive=d0,serial=LAB0001,bootindex=2 "$@"
+}
 # The steps of the machine's last boot, one word each.
 steps() {
   muster -o json boot show d001 | read_json '
 print(*[step["phase"].removeprefix("BOOT_PHASE_").lower() for step in value["nodes"][0].get("last", {}).get("steps", [])])'
 }
+has_event() { says -F "$1" muster event list d001 --kind boot; }  # KIND
+node_json() { muster -o json node list d001 | read_json 'print(value["nodes"][0].get(sys.argv[1], ""))' "$1"; }  # FIELD
+is_waiting() { [[ -n $(node_json enrollment_fingerprint) ]]; }
+is_connected() { [[ $(node_json connected) == True ]]; }
 has_step() { [[ " $(steps) " == *" $1 "* ]]; }  # STEP
 next() { muster -o json boot show d001 | read_json 'print(value["nodes"][0]["next"])'; }
 

@@ -12,9 +12,6 @@ source "$(dirname "$0")/image_user.sh"
 source "$(dirname "$0")/image_machine.sh"
 
 export machine_firmware=.secboot
-node_json() { muster -o json node list d001 | read_json 'print(value["nodes"][0].get(sys.argv[1], ""))' "$1"; }  # FIELD
-is_waiting() { [[ -n $(node_json enrollment_fingerprint) ]]; }
-is_connected() { [[ $(node_json connected) == True ]]; }
 script() { ip netns exec "$netns" curl -sS "http://$address:7483/boot.ipxe?mac=$mac"; }
 digest() { muster -o json image show signed | read_json 'print(value["digest"])'; }
 # The file of an artifact on login1; one that was changed comes back from its copy.

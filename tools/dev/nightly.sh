@@ -78,4 +78,5 @@ _nightly_boot() {
   tests/lab/image_disk.sh
   tests/lab/image_join.sh
   tests/lab/image_signed.sh
+  tests/lab/image_signed_disk.sh
 }

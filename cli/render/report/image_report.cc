@@ -255,10 +255,16 @@ std::string RenderImage(const v1::Image& image, absl::Time now, bool with_packag
 
 std::string RenderSignedImage(const v1::Image& image) {
   const v1::SignedKernel& kernel = image.signed_kernel();
-  return absl::StrCat("image ", BuildName(image), " is signed: ", kernel.artifact().name(), ", ",
-                      HumanBytes(kernel.artifact().size_bytes()),
-                      ", for firmware with certificate ", ShortDigest(kernel.certificate_sha256()),
-                      "\n", "nodes with `boot_signed` boot it\n");
+  std::vector<std::string> names;
+  uint64_t bytes = 0;
+  for (const v1::ImageArtifact& artifact : SignedArtifacts(kernel)) {
+    names.push_back(artifact.name());
+    bytes += artifact.size_bytes();
+  }
+  return absl::StrCat("image ", BuildName(image), " is signed: ", absl::StrJoin(names, ", "), ", ",
+                      HumanBytes(bytes), ", for firmware with certificate ",
+                      ShortDigest(kernel.certificate_sha256()), "\n",
+                      "nodes with `boot_signed` boot it\n");
 }
 
 std::string RenderKeptImage(const v1::Image& image) {

@@ -37,6 +37,7 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.DriftService/ListDrift", Audience::kViewers, "drift"},
 
     {"/muster.v1.EnrollmentService/Enroll", Audience::kStrangers, ""},
+    {"/muster.v1.EnrollmentService/GetDiskOrder", Audience::kStrangers, ""},
     {"/muster.v1.EnrollmentService/GetEnrollment", Audience::kStrangers, ""},
     {"/muster.v1.EnrollmentService/RequestToken", Audience::kStrangers, ""},
 

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "common/base/digest.h"
 #include "muster/v1/boot.grpc.pb.h"
+#include "muster/v1/enrollment.grpc.pb.h"
 #include "muster/v1/image.grpc.pb.h"
 #include "muster/v1/timeline.grpc.pb.h"
 #include "tests/fixtures/http_client.h"
@@ -68,13 +69,18 @@ class BootFlowTest : public ControllerFixture {
     return Sha256Hex(content);
   }
   // The digest of an image with this root.
-  std::string Keep(const std::string& root) {
+  std::string Keep(const std::string& root, bool is_for_disk = false) {
     const auto stub =
         v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
     v1::KeepImageRequest request;
     v1::ImageManifest& manifest = *request.mutable_manifest();
-    manifest.set_name("worker");
-    manifest.set_kind("ram");
+    manifest.set_name(is_for_disk ? "stateful" : "worker");
+    manifest.set_kind(is_for_disk ? "disk" : "ram");
+    if (is_for_disk) {
+      manifest.mutable_disk()->set_device("blank");
+      manifest.mutable_disk()->set_esp_mib(512);
+      manifest.mutable_disk()->set_root_mib(1024);
+    }
     manifest.set_distribution("debian12");
     manifest.set_architecture("amd64");
     for (const auto& [name, content] :
@@ -303,6 +309,80 @@ TEST_F(BootFlowTest, ANodeWithSecureBootGetsWhatIsSignedAndNothingElse) {
   EXPECT_THAT(Get(PathIn(script, "phase=denied")), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "KERNEL", "DENIED"));
   EXPECT_THAT(Shown().last().steps(2).detail(), HasSubstr("does not start"));
+}
+
+TEST_F(BootFlowTest, TheControllerItselfTellsAMachineOfItsDisk) {
+  const std::string root = "a root for disks";
+  const std::string image = Keep(root, /*is_for_disk=*/true);
+  controller_.reset();
+  StoreInventory(
+      "cluster: test\nnodes:\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\"}\n"
+      "  c002: {role: compute}\n"
+      "vars: {boot: stateful, boot_signed: true, boot_join: approve, boot_disk: 'serial:S1'}\n",
+      3);
+  Start();
+  const auto admin =
+      v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
+  v1::PlanSigningRequest question;
+  question.set_image("stateful");
+  v1::PlanSigningResponse plan;
+  grpc::ClientContext planning;
+  ASSERT_TRUE(admin->PlanSigning(&planning, question, &plan).ok());
+  v1::KeepSignedRequest signing;
+  signing.set_image(absl::StrCat("stateful@", image));
+  v1::SignedKernel& kernel = *signing.mutable_signed_kernel();
+  kernel.set_certificate_sha256(std::string(64, 'c'));
+  kernel.set_command_line(plan.command_line());
+  const auto describe = [&](v1::ImageArtifact& artifact, const std::string& name,
+                            const std::string& content) {
+    artifact.set_name(name);
+    artifact.set_sha256(Upload(*admin, content));
+    artifact.set_size_bytes(content.size());
+  };
+  describe(*kernel.mutable_artifact(), "signed.efi", "a signed kernel");
+  v1::KeepSignedResponse signed_one;
+  const auto keep = [&] {
+    grpc::ClientContext context;
+    return admin->KeepSigned(&context, signing, &signed_one);
+  };
+  EXPECT_EQ(keep().error_code(), grpc::StatusCode::INVALID_ARGUMENT) << "a disk has a loader";
+  describe(*kernel.mutable_loader(), "loader.efi", "a signed loader");
+  ASSERT_TRUE(keep().ok());
+
+  // Nobody has a certificate yet.
+  const auto stranger = v1::EnrollmentService::NewStub(Connect(controller_->enrollment_port()));
+  v1::GetDiskOrderRequest request;
+  request.add_macs("52-54-00-99-00-01");
+  request.add_macs(kMac);
+  request.set_root_sha256(Sha256Hex(root));
+  v1::GetDiskOrderResponse order;
+  const auto ask = [&] {
+    grpc::ClientContext context;
+    return stranger->GetDiskOrder(&context, request, &order).error_code();
+  };
+  EXPECT_EQ(ask(), grpc::StatusCode::FAILED_PRECONDITION) << "no boot has begun";
+  const std::string script = Script();
+  EXPECT_THAT(Body(Get(absl::StrCat("/words?mac=", kMac, "&sha256=", Sha256Hex(root)))),
+              HasSubstr("\nmuster.install=1\n"));
+  ASSERT_EQ(ask(), grpc::StatusCode::OK);
+  EXPECT_EQ(order.image(), absl::StrCat("stateful@", image.substr(0, 12)));
+  EXPECT_EQ(order.device(), "serial:S1");
+  EXPECT_EQ(order.node(), "c001");
+  EXPECT_EQ(order.kernel().sha256(), Sha256Hex("a signed kernel"));
+  EXPECT_EQ(Body(Get(order.kernel().path())), "a signed kernel");
+  EXPECT_EQ(order.loader().size_bytes(), 15u);
+  EXPECT_EQ(Body(Get(order.loader().path())), "a signed loader");
+  EXPECT_THAT(Get(PathIn(script, "phase=denied")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "DENIED")) << "the loader is no step";
+
+  EXPECT_THAT(Get(absl::StrCat("/report/", Shown().last().boot_id(), "?phase=written")),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(ask(), grpc::StatusCode::FAILED_PRECONDITION) << "it is written";
+  request.add_macs("not an address");
+  EXPECT_EQ(ask(), grpc::StatusCode::INVALID_ARGUMENT);
+  request.clear_macs();
+  request.set_root_sha256("0");
+  EXPECT_EQ(ask(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 class ChunksFlowTest : public BootFlowTest {

@@ -34,6 +34,21 @@ TEST(BootEntries, WhatIsWrittenIsRead) {
   EXPECT_TRUE(absl::StrContains(text, "\nlinux /muster/b/kernel\ninitrd /muster/b/initrd\n"));
 }
 
+TEST(BootEntries, ASignedKernelImageIsGivenNoWords) {
+  BootEntry signed_one = Entry('a', 3, 7);
+  signed_one.is_signed = true;
+  const std::string text =
+      RenderBootEntry(signed_one, {"muster.image=worker@1a2b3c4d5e6f", "muster.report=http://x/y"});
+  EXPECT_TRUE(absl::StrContains(text, "\nefi /muster/a/signed.efi\n"));
+  EXPECT_FALSE(absl::StrContains(text, "options"));
+  EXPECT_FALSE(absl::StrContains(text, "linux"));
+  const auto entry = ReadBootEntry(BootEntryName('a', 3), text);
+  ASSERT_TRUE(entry.has_value());
+  EXPECT_TRUE(entry->is_signed);
+  EXPECT_EQ(entry->image, "worker@1a2b3c4d5e6f");
+  EXPECT_EQ(entry->words.at("muster.report"), "http://x/y");
+}
+
 TEST(BootEntries, NamesHaveTheTries) {
   struct Case {
     const char* name;

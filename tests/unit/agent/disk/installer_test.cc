@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "agent/disk/esp.h"
 #include "common/base/digest.h"
 #include "common/sys/file_system.h"
@@ -31,6 +32,7 @@ using ::muster::testing::StatusIs;
 using ::testing::_;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string TextOf(const std::string& path) {
   std::ostringstream text;
@@ -93,6 +95,17 @@ class Machine {
             .join = "c001,login1:7444,login1:7443,sha256:ab"};
   }
 
+  // The same, booted by what was signed, which says which image it is of.
+  InstallOrder Signed(const std::string& name) {
+    InstallOrder order = Image(name);
+    order.signed_loader = absl::StrCat(folder_.path(), "/loader-", name);
+    order.signed_kernel = absl::StrCat(folder_.path(), "/kernel-", name);
+    order.node = "c001";
+    Put(order.signed_loader, "signed loader");
+    Put(order.signed_kernel, "signed for " + name);
+    return order;
+  }
+
   absl::StatusOr<Installed> Install(const InstallOrder& order) {
     Installer installer({.files = files,
                          .tools = tools,
@@ -118,6 +131,7 @@ class Machine {
     if (best == nullptr) return "";
     const Partition& root =
         *tools.table->Find(best->slot == 'a' ? kRootAPartition : kRootBPartition);
+    if (best->is_signed) return BootSigned(*best, TextOf(root.device));
     uint64_t size = 0;
     EXPECT_TRUE(absl::SimpleAtoi(best->words.at("muster.size"), &size));
     const std::string name = best->image.substr(0, best->image.find('@'));
@@ -127,6 +141,17 @@ class Machine {
         TextOf(folder + "/kernel") == "kernel of " + name &&
         TextOf(folder + "/initrd") == "initrd of " + name;
     return is_whole ? name : "broken";
+  }
+  // Firmware starts nothing that was not signed, and what that is says which root it has.
+  std::string BootSigned(const BootEntry& entry, const std::string& root) {
+    const std::string kernel =
+        TextOf(absl::StrCat(Esp(), "/muster/", std::string(1, entry.slot), "/signed.efi"));
+    absl::string_view name = kernel;
+    return absl::ConsumePrefix(&name, "signed for ") &&
+                   absl::StartsWith(root, absl::StrCat("root of ", name)) &&
+                   TextOf(Esp() + "/EFI/BOOT/BOOTX64.EFI") == "signed loader"
+               ? std::string(name)
+               : "broken";
   }
   // The entry that was tried has come up.
   void Bless() {
@@ -158,10 +183,10 @@ TEST(InstallerTest, AnEmptyDiskBecomesBootable) {
   EXPECT_FALSE(machine.tools.IsMounted());
   EXPECT_NE(machine.tools.table->id, kUnfinishedTable);
   const std::string entry = TextOf(machine.Esp() + "/loader/entries/muster-a+3.conf");
-  for (const char* word :
-       {"boot=muster panic=30 console=ttyS0 ", "muster.slot=a ", "muster.image=one@1a2b3c4d5e6f ",
-        "muster.state=/dev/disk/by-partuuid/", "muster.report=http://10.0.0.1:7483/report/x",
-        "muster.join=c001,login1:7444,login1:7443,sha256:ab"})
+  for (const char* word : {"boot=muster panic=30 ", "console=ttyS0 ", "muster.slot=a ",
+                           "muster.image=one@1a2b3c4d5e6f ", "muster.state=/dev/disk/by-partuuid/",
+                           "muster.report=http://10.0.0.1:7483/report/x",
+                           "muster.join=c001,login1:7444,login1:7443,sha256:ab"})
     EXPECT_THAT(entry, HasSubstr(word));
 }
 
@@ -191,6 +216,30 @@ TEST(InstallerTest, AnUpdateWritesTheOtherRootAndKeepsTheState) {
   EXPECT_TRUE(std::filesystem::exists(machine.Esp() + "/loader/entries/muster-b.conf"));
 }
 
+TEST(InstallerTest, FirmwareStartsWhatWasSigned) {
+  Machine machine;
+  ASSERT_OK(machine.Install(machine.Image("one")));
+  machine.Bless();
+  const auto installed = machine.Install(machine.Signed("two"));
+  ASSERT_OK(installed);
+  EXPECT_EQ(machine.Boot(), "two");
+  EXPECT_EQ(TextOf(machine.State() + "/root-b/words"), "muster.node=c001\n");
+  const std::string entry = TextOf(machine.Esp() + "/loader/entries/muster-b+3.conf");
+  EXPECT_THAT(entry, HasSubstr("\nefi /muster/b/signed.efi\n"));
+  EXPECT_THAT(entry, HasSubstr("muster.report=http://10.0.0.1:7483/report/x"));
+  for (const char* word : {"options", "muster.slot", "muster.join"})
+    EXPECT_THAT(entry, Not(HasSubstr(word)));
+  // What was there of an image that was not signed makes room.
+  machine.Bless();
+  ASSERT_OK(machine.Install(machine.Signed("three")));
+  EXPECT_EQ(machine.Boot(), "three");
+  EXPECT_FALSE(std::filesystem::exists(machine.Esp() + "/muster/a/kernel"));
+  machine.Bless();
+  ASSERT_OK(machine.Install(machine.Image("four")));
+  EXPECT_EQ(machine.Boot(), "four");
+  EXPECT_FALSE(std::filesystem::exists(machine.State() + "/root-b/words"));
+}
+
 TEST(InstallerTest, DeathAtAnyActOnAnEmptyDiskIsBegunAnew) {
   int deaths = 0;
   for (int act = 1; act < 200; ++act) {
@@ -210,6 +259,30 @@ TEST(InstallerTest, DeathAtAnyActOnAnEmptyDiskIsBegunAnew) {
     EXPECT_EQ(machine.Boot(), "one");
   }
   EXPECT_GE(deaths, 30);
+}
+
+TEST(InstallerTest, DeathAtAnyActOfASignedUpdateLeavesTheRootBeforeIt) {
+  int deaths = 0;
+  for (int act = 1; act < 200; ++act) {
+    SCOPED_TRACE(absl::StrCat("act ", act));
+    Machine machine;
+    ASSERT_OK(machine.Install(machine.Signed("one")));
+    machine.Bless();
+    const InstallOrder order = machine.Signed("two");
+    machine.acts.count = 0;
+    machine.acts.die_at = act;
+    try {
+      ASSERT_OK(machine.Install(order));
+      break;
+    } catch (const Death&) {
+      ++deaths;
+    }
+    machine.tools.Reboot();
+    EXPECT_THAT((std::vector<std::string>{"one", "two"}), Contains(machine.Boot()));
+    ASSERT_OK(machine.Install(order));
+    EXPECT_EQ(machine.Boot(), "two");
+  }
+  EXPECT_GE(deaths, 20);
 }
 
 TEST(InstallerTest, DeathAtAnyActOfAnUpdateLeavesTheRootBeforeIt) {

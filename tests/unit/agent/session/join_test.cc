@@ -22,6 +22,7 @@
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
 #include "muster/v1/enrollment.grpc.pb.h"
+#include "tests/fakes/fake_enrollment.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
@@ -31,92 +32,10 @@
 namespace muster::agent {
 namespace {
 
+using ::muster::testing::FakeEnrollment;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
-
-// What a TPM that opens "\x01\x02" reads, in hexadecimal.
-constexpr char kOpened[] = "0102";
-
-// An enrollment listener with TLS, whose administrator approves at the second question.
-class FakeEnrollment final : public v1::EnrollmentService::Service {
- public:
-  FakeEnrollment() {
-    const absl::Time now = clock_.Now();
-    ca_ = pki::MakeCa("test CA", absl::Hours(24), now).value();
-    const pki::KeyAndCsr made = pki::MakeKeyAndCsr("server").value();
-    const std::string certificate =
-        pki::SignCsr(ca_, made.csr_pem, {.common_name = "server", .ip_sans = {"127.0.0.1"}},
-                     {.not_before = now - absl::Hours(1), .not_after = now + absl::Hours(1)},
-                     pki::Usage::kServer)
-            .value();
-    grpc::SslServerCredentialsOptions options;
-    options.pem_key_cert_pairs = {{made.key_pem, certificate + ca_.certificate_pem}};
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(options), &port_);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-  void Stop() { server_->Shutdown(); }
-  std::string pin() const { return pki::Sha256Pin(ca_.certificate_pem).value(); }
-
-  v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
-  bool lose_first_answer = false;
-  grpc::Status wrong;  // answers a question instead of the decision
-  std::vector<v1::EnrollRequest> requests;
-  std::vector<v1::RequestTokenRequest> asked;
-  std::string recognized_as;
-  std::string asked_from;
-
- private:
-  grpc::Status RequestToken(grpc::ServerContext* context, const v1::RequestTokenRequest* request,
-                            v1::RequestTokenResponse* response) override {
-    asked.push_back(*request);
-    asked_from = context->peer();
-    if (request->endorsement_key_pem().empty()) {
-      response->set_token("tok-1");
-      response->set_node_uuid(recognized_as);
-    } else {
-      response->set_sealed_token("sealed");
-    }
-    return grpc::Status::OK;
-  }
-  grpc::Status Enroll(grpc::ServerContext*, const v1::EnrollRequest* request,
-                      v1::EnrollResponse* response) override {
-    requests.push_back(*request);
-    if (request->token() != "tok-1" && request->token() != kOpened) {
-      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the token is used");
-    }
-    if (lose_first_answer && requests.size() == 1) {
-      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the cable");
-    }
-    response->set_state(v1::ENROLLMENT_STATE_PENDING);
-    response->set_enrollment_id("e-1");
-    response->mutable_retry_after()->set_nanos(1'000'000);
-    return grpc::Status::OK;
-  }
-  grpc::Status GetEnrollment(grpc::ServerContext*, const v1::GetEnrollmentRequest* request,
-                             v1::EnrollResponse* response) override {
-    if (!wrong.ok()) return wrong;
-    response->set_state(decision);
-    if (decision != v1::ENROLLMENT_STATE_APPROVED) return grpc::Status::OK;
-    const absl::Time now = clock_.Now();
-    response->set_certificate_pem(
-        pki::SignCsr(ca_, requests.back().csr_pem(), {.common_name = "c001"},
-                     {.not_before = now - absl::Minutes(1), .not_after = now + absl::Hours(24)},
-                     pki::Usage::kClient)
-            .value());
-    response->set_ca_pem(ca_.certificate_pem);
-    return grpc::Status::OK;
-  }
-
-  RealClock clock_;
-  pki::Authority ca_;
-  int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
-};
 
 class JoinTest : public ::testing::Test {
  protected:
@@ -209,7 +128,7 @@ TEST_F(JoinTest, WithATpmItIsTheSameMachineAfterEachBoot) {
   options_.tpm = &tpm;
   ASSERT_OK(Run());
   EXPECT_EQ(server_.asked[0].endorsement_key_pem(), public_pem);
-  EXPECT_EQ(server_.requests[0].token(), kOpened);
+  EXPECT_EQ(server_.requests[0].token(), testing::kOpened);
   // The next boot, with nothing of this one.
   ASSERT_OK(files_.Remove(paths_.root(), /*recursive=*/true));
   ASSERT_OK(Run());

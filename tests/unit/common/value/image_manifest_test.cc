@@ -15,6 +15,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
 
 v1::ImageManifest Manifest() {
   v1::ImageManifest manifest;
@@ -122,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ArtifactTwice", [](auto& m) { m.mutable_artifacts(1)->set_name("files"); }},
         Case{"ArtifactManifest",
              [](auto& m) { m.mutable_artifacts(1)->set_name("manifest.json"); }},
+        Case{"ArtifactSigned", [](auto& m) { m.mutable_artifacts(2)->set_name("signed.efi"); }},
+        Case{"ArtifactLoader", [](auto& m) { m.mutable_artifacts(2)->set_name("loader.efi"); }},
         Case{"ArtifactDigest", [](auto& m) { m.mutable_artifacts(1)->set_sha256("x"); }},
         Case{"ArtifactEmpty", [](auto& m) { m.mutable_artifacts(1)->set_size_bytes(0); }},
         Case{"ArtifactLarge",
@@ -155,6 +158,37 @@ TEST(ImageReference, RefusesAllElse) {
     EXPECT_THAT(ParseImageReference(text), StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << text;
   }
+}
+
+TEST(SignedKernel, ADiskHasALoaderAndMemoryHasNone) {
+  v1::SignedKernel kernel;
+  kernel.set_certificate_sha256(std::string(64, 'c'));
+  kernel.mutable_artifact()->set_name("signed.efi");
+  kernel.mutable_artifact()->set_sha256(std::string(64, 'a'));
+  kernel.mutable_artifact()->set_size_bytes(1);
+  EXPECT_OK(CheckSignedKernel(kernel, "ram"));
+  EXPECT_EQ(SignedArtifacts(kernel).size(), 1u);
+  const auto names = [](const char* field) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(field));
+  };
+  EXPECT_THAT(CheckSignedKernel(kernel, "disk"), names("signed_kernel.loader"));
+  *kernel.mutable_loader() = kernel.artifact();
+  EXPECT_THAT(CheckSignedKernel(kernel, "disk"), names("signed_kernel.loader.name"));
+  kernel.mutable_loader()->set_name("loader.efi");
+  EXPECT_OK(CheckSignedKernel(kernel, "disk"));
+  EXPECT_EQ(SignedArtifacts(kernel).size(), 2u);
+  EXPECT_THAT(CheckSignedKernel(kernel, "ram"), names("signed_kernel.loader"));
+  kernel.mutable_loader()->set_size_bytes(0);
+  EXPECT_THAT(CheckSignedKernel(kernel, "disk"), names("signed_kernel.loader.size_bytes"));
+  kernel.mutable_loader()->set_size_bytes(1);
+  kernel.mutable_loader()->clear_sha256();
+  EXPECT_THAT(CheckSignedKernel(kernel, "disk"), names("signed_kernel.loader.sha256"));
+
+  v1::Image image;
+  *image.mutable_manifest() = Manifest();
+  EXPECT_EQ(FindArtifact(image, "loader.efi"), nullptr);
+  *image.mutable_signed_kernel() = kernel;
+  EXPECT_EQ(FindArtifact(image, "loader.efi"), &image.signed_kernel().loader());
 }
 
 TEST(ImageManifest, BytesAndNamesForPeople) {

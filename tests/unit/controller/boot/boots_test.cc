@@ -104,6 +104,10 @@ class BootsTest : public ::testing::Test {
     kernel.mutable_artifact()->set_name("signed.efi");
     kernel.mutable_artifact()->set_sha256(Sha256Hex(content));
     kernel.mutable_artifact()->set_size_bytes(content.size());
+    if (image.manifest().has_disk()) {
+      *kernel.mutable_loader() = kernel.artifact();
+      kernel.mutable_loader()->set_name("loader.efi");
+    }
     kernel.set_certificate_sha256(Sha256Hex("certificate"));
     kernel.set_command_line(boots_->CommandLineOf(image).value());
     return **images_->KeepSigned(image, kernel);
@@ -495,6 +499,40 @@ TEST_F(BootsTest, ANodeThatBootsSignedKernelImagesBootsNothingElse) {
   // A machine in the middle of its boot does not notice a restart.
   Restart();
   EXPECT_EQ(boots_->WordsOf(kMac, Sha256Hex("the root"))->boot_id, answer.boot_id);
+}
+
+TEST_F(BootsTest, ADiskIsWrittenAsTheControllerSaysItselfAndOnce) {
+  Describe(R"(
+  c001: {role: compute, mac: ["0c:42:a1:00:12:01", "0c:42:a1:00:12:02"], vars: {boot: stateful, boot_signed: true, boot_disk: "serial:S1"}}
+  c002: {role: compute, mac: "0c:42:a1:00:12:03", vars: {boot: stateful, boot_signed: true}})");
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  const std::vector<std::string> macs = {"0c:42:a1:00:12:02", kMac, "aa:aa:aa:aa:aa:aa"};
+  const std::string root = Sha256Hex("the root");
+  const auto is_refused = [&](const std::string& why) {
+    return StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(why));
+  };
+  EXPECT_THAT(boots_->DiskOrderOf(macs, root), is_refused("is not to boot this image"));
+  Sign(image);
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  ASSERT_EQ(answer.kind, Answer::Kind::kImage);
+  boots_->OnArtifactSent(answer.boot_id, image.digest(), "signed.efi");
+  EXPECT_TRUE(boots_->WordsOf(kMac, root)->is_for_disk);
+  const DiskOrder order = boots_->DiskOrderOf(macs, root).value();
+  EXPECT_EQ(order.image->digest(), image.digest());
+  EXPECT_EQ(order.device, "serial:S1");
+  EXPECT_EQ(order.node, "") << "the inventory has no boot_join";
+  // The loader is no part of the boot.
+  boots_->OnArtifactSent(answer.boot_id, image.digest(), "loader.efi");
+  EXPECT_THAT(Phases(), ElementsAre(v1::BOOT_PHASE_KERNEL));
+
+  EXPECT_THAT(boots_->DiskOrderOf(macs, Sha256Hex("another root")),
+              is_refused("is not to boot this image"));
+  EXPECT_THAT(boots_->DiskOrderOf({"aa:aa:aa:aa:aa:aa"}, root), is_refused("no node"));
+  EXPECT_THAT(boots_->DiskOrderOf({kMac, "0c:42:a1:00:12:03"}, root), is_refused("no node"))
+      << "a machine is one node";
+  ASSERT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_THAT(boots_->DiskOrderOf(macs, root), is_refused("holds stateful@"))
+      << "whoever repeats an old boot has it written again";
 }
 
 TEST_F(BootsTest, AStrangerBootsASignedKernelImageToTellOfItself) {

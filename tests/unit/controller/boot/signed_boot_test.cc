@@ -54,9 +54,12 @@ TEST(SignedBootTest, TheCommandLineIsTheSameForAll) {
   image.mutable_manifest()->add_kernel_arguments("panic=5");
   EXPECT_THAT(SignedCommandLine(image, kServer, Join()).value(),
               HasSubstr(" console=tty0 panic=5"));
+  // From the network, and from either root of a disk.
   image.mutable_manifest()->set_kind("disk");
-  EXPECT_THAT(SignedCommandLine(image, kServer, Join()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("of the kind disk")));
+  image.mutable_manifest()->mutable_disk()->set_device("blank");
+  image.mutable_manifest()->mutable_artifacts(0)->set_size_bytes(4096);
+  EXPECT_THAT(SignedCommandLine(image, kServer, Join()).value(),
+              HasSubstr(" muster.image=worker@aaaaaaaaaaaa muster.size=4096 console=tty0"));
   image.mutable_manifest()->clear_artifacts();
   EXPECT_THAT(SignedCommandLine(image, kServer, Join()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has no root.squashfs")));
@@ -79,6 +82,7 @@ TEST(SignedBootTest, WhatAMachineIsToldBesides) {
                              .boot_id = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab",
                              .has_peers = true,
                              .enrolls = true,
+                             .is_for_disk = true,
                              .discovery_mac = ""}),
             "muster.root=/image/" + image +
                 "/root.squashfs?boot=5f0c1a52-1b2c-4d3e-8f00-0123456789ab\n"
@@ -86,7 +90,7 @@ TEST(SignedBootTest, WhatAMachineIsToldBesides) {
                 "muster.chunks=/chunks/" +
                 image +
                 "?boot=5f0c1a52-1b2c-4d3e-8f00-0123456789ab\n"
-                "muster.enroll=1\nmuster.node=c001\n");
+                "muster.enroll=1\nmuster.install=1\nmuster.node=c001\n");
   EXPECT_EQ(RenderBootWords(
                 {.node = "", .image = image, .boot_id = "", .discovery_mac = "0c:42:a1:00:12:01"}),
             "muster.root=/image/" + image +
