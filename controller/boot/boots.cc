@@ -25,11 +25,6 @@ constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 // In one transaction.
 constexpr size_t kMaxAtOnce = 1000;
 
-std::string RootOf(const v1::Image& image) {
-  const v1::ImageArtifact* const root = FindArtifact(image, kRootArtifact);
-  return root == nullptr ? "" : root->sha256();
-}
-
 // An image that a machine can boot over the network.
 absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore& images,
                                                          const std::string& reference) {
@@ -40,13 +35,6 @@ absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore
           absl::StrCat(BuildName(*found), " has no ", name, ", so it cannot boot a machine"));
   }
   return found;
-}
-
-bool IsForDisk(const v1::Image& image) { return image.manifest().kind() == "disk"; }
-
-v1::BootPhase PhaseOf(absl::string_view artifact) {
-  if (artifact == "kernel" || artifact == kSignedArtifact) return v1::BOOT_PHASE_KERNEL;
-  return artifact == "initrd" ? v1::BOOT_PHASE_INITRD : v1::BOOT_PHASE_ROOT;
 }
 
 // nullptr: the addresses are of no node, or of several.
@@ -70,7 +58,12 @@ std::vector<std::string> NamesOf(const std::vector<const Node*>& nodes) {
 }  // namespace
 
 Boots::Boots(Means means)
-    : means_(std::move(means)), worker_(means_.clock, [this] { return Step(); }) {}
+    : means_(std::move(means)),
+      state_([this](BootChange change) {
+        mutex_.AssertHeld();
+        Wait(std::move(change));
+      }),
+      worker_(means_.clock, [this] { return Step(); }) {}
 
 Boots::~Boots() { Stop(); }
 
@@ -86,41 +79,25 @@ void Boots::Stop() {
 }
 
 absl::Status Boots::Load() {
-  std::vector<BootOrderRecord> orders;
-  std::vector<BootRecord> boots;
-  std::vector<BootStepRecord> steps;
-  std::vector<BootDiskRecord> disks;
+  BootState::Stored stored;
   RETURN_IF_ERROR(means_.store.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(orders, txn.boots().ListOrders());
-    ASSIGN_OR_RETURN(boots, txn.boots().ListNewest());
-    ASSIGN_OR_RETURN(steps, txn.boots().ListNewestSteps());
-    ASSIGN_OR_RETURN(disks, txn.boots().ListDisks());
+    ASSIGN_OR_RETURN(stored.orders, txn.boots().ListOrders());
+    ASSIGN_OR_RETURN(stored.boots, txn.boots().ListNewest());
+    ASSIGN_OR_RETURN(stored.steps, txn.boots().ListNewestSteps());
+    ASSIGN_OR_RETURN(stored.disks, txn.boots().ListDisks());
     return absl::OkStatus();
   }));
   absl::MutexLock lock(&mutex_);
-  for (BootOrderRecord& order : orders) orders_[order.node] = std::move(order);
-  for (BootRecord& boot : boots) {
-    Current& current = current_[boot.node];
-    nodes_[boot.boot_id] = boot.node;
-    const auto order = orders_.find(boot.node);
-    const auto image = means_.images.Get(boot.image);
-    if (order != orders_.end() && order->second.order_id == boot.order_id)
-      current.used_up_by = WhatUsesUp(
-          {.image = boot.image, .source = Decision::Source::kOrder, .once = order->second.once},
-          image.ok() && IsForDisk(**image));
-    if (image.ok()) current.root_sha256 = RootOf(**image);
-    current.is_for_disk = image.ok() && IsForDisk(**image);
-    current.boot = std::move(boot);
-  }
-  for (BootStepRecord& step : steps) current_[step.node].steps.push_back(std::move(step));
-  for (BootDiskRecord& disk : disks) disks_[disk.node] = std::move(disk);
+  state_.Load(std::move(stored), [this](const std::string& digest) {
+    return means_.images.Get(digest).value_or(nullptr);
+  });
   return absl::OkStatus();
 }
 
 absl::Time Boots::Step() {
   const absl::Time now = means_.clock.Now();
   if (now < retry_at_) return retry_at_;
-  std::vector<Change> changes;
+  std::vector<BootChange> changes;
   {
     absl::MutexLock lock(&mutex_);
     const size_t count = std::min(waiting_.size(), kMaxAtOnce);
@@ -128,7 +105,7 @@ absl::Time Boots::Step() {
   }
   if (changes.empty()) return absl::InfiniteFuture();
   const absl::Status stored = means_.store.Update([&](Transaction& txn) -> absl::Status {
-    for (const Change& change : changes) {
+    for (const BootChange& change : changes) {
       if (change.boot.has_value()) RETURN_IF_ERROR(txn.boots().Append(*change.boot, kKept));
       if (change.step.has_value()) RETURN_IF_ERROR(txn.boots().AppendStep(*change.step));
       if (change.used_up.has_value())
@@ -146,7 +123,7 @@ absl::Time Boots::Step() {
   return waiting_.empty() ? absl::InfiniteFuture() : now;
 }
 
-void Boots::Wait(Change change) {
+void Boots::Wait(BootChange change) {
   // An order that is used up must not come back with the next start, nor an image be written twice.
   if (waiting_.size() >= kMaxWaiting && !change.used_up.has_value() && !change.disk.has_value()) {
     ++dropped_;
@@ -154,77 +131,6 @@ void Boots::Wait(Change change) {
   }
   waiting_.push_back(std::move(change));
   worker_.Wake();
-}
-
-const BootOrderRecord* Boots::OrderOf(const std::string& node) const {
-  const auto found = orders_.find(node);
-  return found == orders_.end() ? nullptr : &found->second;
-}
-
-Boots::Current* Boots::FindBoot(const std::string& boot_id) {
-  const auto node = nodes_.find(boot_id);
-  if (node == nodes_.end()) return nullptr;
-  const auto current = current_.find(node->second);
-  return current == current_.end() ? nullptr : &current->second;
-}
-
-void Boots::AddStep(Current& current, v1::BootPhase phase, std::string detail) {
-  const bool is_known =
-      std::any_of(current.steps.begin(), current.steps.end(),
-                  [&](const BootStepRecord& step) { return step.phase == phase; });
-  if (is_known) return;
-  BootStepRecord step;
-  step.boot_id = current.boot.boot_id;
-  step.node = current.boot.node;
-  step.phase = phase;
-  step.detail = std::move(detail);
-  step.time = means_.clock.Now();
-  current.steps.push_back(step);
-  Wait({.step = std::move(step)});
-}
-
-void Boots::UseUp(const Current& current) {
-  const auto order = orders_.find(current.boot.node);
-  if (order == orders_.end() || order->second.order_id != current.boot.order_id) return;
-  Wait({.used_up = order->second});
-  orders_.erase(order);
-}
-
-void Boots::OnWritten(const Current& current) {
-  const auto known = disks_.find(current.boot.node);
-  if (known != disks_.end() && known->second.boot_id == current.boot.boot_id) return;
-  const BootDiskRecord disk = {.node = current.boot.node,
-                               .boot_id = current.boot.boot_id,
-                               .what = current.boot.what,
-                               .image = current.boot.image,
-                               .written_at = means_.clock.Now()};
-  disks_[disk.node] = disk;
-  Wait({.disk = disk});
-  if (current.used_up_by == UsedUpBy::kWritten) UseUp(current);
-}
-
-absl::Status Boots::OnDiskOutcome(const std::string& boot_id, v1::BootPhase phase) {
-  const auto disk = std::find_if(disks_.begin(), disks_.end(),
-                                 [&](const auto& each) { return each.second.boot_id == boot_id; });
-  if (disk == disks_.end()) return absl::NotFoundError("this boot is not known");
-  BootDiskRecord& record = disk->second;
-  if (record.outcome != 0) return absl::OkStatus();  // each is told once
-  record.outcome = phase;
-  Wait({.disk = record});
-  const std::string detail =
-      phase == v1::BOOT_PHASE_HEALTHY
-          ? absl::StrCat("runs ", record.what, " from its disk")
-          : absl::StrCat("did not come up with ", record.what, " and runs the image before it");
-  if (Current* const current = FindBoot(boot_id); current != nullptr) {
-    AddStep(*current, phase, detail);
-  } else {
-    Wait({.step = BootStepRecord{.boot_id = boot_id,
-                                 .node = record.node,
-                                 .phase = phase,
-                                 .detail = detail,
-                                 .time = means_.clock.Now()}});
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<Boots::InventoryPtr> Boots::ReadInventory() const {
@@ -284,19 +190,17 @@ absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_vi
                      .enrolls = SignedChoiceOfUnknown(*inventory).enrolls,
                      .discovery_mac = mac};
   }
-  const auto found = current_.find(node->name);
-  if (found == current_.end() || found->second.boot.image.empty() ||
-      found->second.root_sha256 != root_sha256)
-    return other;
+  const CurrentBoot* const last = state_.LastOf(node->name);
+  if (last == nullptr || last->boot.image.empty() || last->root_sha256 != root_sha256) return other;
   const BootDefault written = BootDefaultOf(*inventory, *node);
   const bool joins =
-      !JoinOf(*inventory, *node, Decide(*inventory, *node, OrderOf(node->name))).empty();
+      !JoinOf(*inventory, *node, Decide(*inventory, *node, state_.OrderOf(node->name))).empty();
   return BootWords{.node = joins ? node->name : "",
-                   .image = found->second.boot.image,
-                   .boot_id = found->second.boot.boot_id,
+                   .image = last->boot.image,
+                   .boot_id = last->boot.boot_id,
                    .has_peers = written.has_peers,
                    .enrolls = written.signed_choice.enrolls,
-                   .is_for_disk = found->second.is_for_disk,
+                   .is_for_disk = last->is_for_disk,
                    .discovery_mac = ""};
 }
 
@@ -307,19 +211,17 @@ absl::StatusOr<DiskOrder> Boots::DiskOrderOf(const std::vector<std::string>& mac
   if (node == nullptr)
     return absl::FailedPreconditionError("no node of the inventory has a MAC address of it");
   absl::MutexLock lock(&mutex_);
-  const auto found = current_.find(node->name);
-  if (found == current_.end() || !found->second.is_for_disk ||
-      found->second.root_sha256 != root_sha256)
+  const CurrentBoot* const last = state_.LastOf(node->name);
+  if (last == nullptr || !last->is_for_disk || last->root_sha256 != root_sha256)
     return absl::FailedPreconditionError(
         absl::StrCat(node->name, " is not to boot this image for disks"));
-  const BootRecord& boot = found->second.boot;
-  const auto disk = disks_.find(node->name);
-  if (disk != disks_.end() && disk->second.boot_id == boot.boot_id)
+  const BootDiskRecord* const disk = state_.DiskOf(node->name);
+  if (disk != nullptr && disk->boot_id == last->boot.boot_id)
     return absl::FailedPreconditionError(
-        absl::StrCat("the disk of ", node->name, " holds ", boot.what, " already"));
-  ASSIGN_OR_RETURN(const auto image, means_.images.Get(boot.image));
+        absl::StrCat("the disk of ", node->name, " holds ", disk->what, " already"));
+  ASSIGN_OR_RETURN(const auto image, means_.images.Get(last->boot.image));
   RETURN_IF_ERROR(SignedLineOf(*image).status());
-  const Decision decision = Decide(*inventory, *node, OrderOf(node->name));
+  const Decision decision = Decide(*inventory, *node, state_.OrderOf(node->name));
   return DiskOrder{.image = image,
                    .device = BootDefaultOf(*inventory, *node).disk,
                    .node = JoinOf(*inventory, *node, decision).empty() ? "" : node->name};
@@ -361,7 +263,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
     return inventory == nullptr ? Answer() : AnswerStranger(*inventory);
   }
   unknown_.Remove(mac);
-  const Decision decision = Decide(*inventory, *node, OrderOf(node->name));
+  const Decision decision = Decide(*inventory, *node, state_.OrderOf(node->name));
   Answer answer;
   answer.node = node->name;
   answer.kind = decision.image.empty() ? Answer::Kind::kDisk : Answer::Kind::kImage;
@@ -378,9 +280,9 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
         image = line.status();
       }
     }
-    const auto disk = disks_.find(node->name);
-    const bool is_there = image.ok() && IsForDisk(**image) && disk != disks_.end() &&
-                          disk->second.image == (*image)->digest();
+    const BootDiskRecord* const disk = state_.DiskOf(node->name);
+    const bool is_there =
+        image.ok() && IsForDisk(**image) && disk != nullptr && disk->image == (*image)->digest();
     // The inventory says what the disk is to hold; an order, that it is written.
     if (is_there && decision.source == Decision::Source::kInventory) {
       answer.kind = Answer::Kind::kDisk;
@@ -396,58 +298,36 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
       answer.trouble = std::string(image.status().message());
     }
   }
-  const std::string digest = answer.image == nullptr ? "" : answer.image->digest();
-  Current& current = current_[node->name];
-  const bool is_same = !current.boot.boot_id.empty() && now - current.boot.began_at < kSameBoot &&
-                       current.boot.mac == mac && current.boot.what == answer.what &&
-                       current.boot.image == digest && current.boot.order_id == decision.order_id;
-  if (is_same) {
-    answer.boot_id = current.boot.boot_id;
-    return answer;
+  CurrentBoot begun;
+  begun.boot.node = node->name;
+  begun.boot.mac = mac;
+  begun.boot.what = answer.what;
+  begun.boot.order_id = decision.order_id;
+  begun.used_up_by = WhatUsesUp(decision, answer.is_for_disk);
+  begun.rack = node->rack;
+  begun.is_for_disk = answer.is_for_disk;
+  if (answer.image != nullptr) {
+    begun.boot.image = answer.image->digest();
+    begun.root_sha256 = RootOf(*answer.image);
   }
-  nodes_.erase(current.boot.boot_id);
-  current = Current();
-  current.boot = {.boot_id = NewUuid(),
-                  .node = node->name,
-                  .mac = mac,
-                  .what = answer.what,
-                  .image = digest,
-                  .order_id = decision.order_id,
-                  .began_at = now};
-  current.used_up_by = WhatUsesUp(decision, answer.is_for_disk);
-  current.rack = node->rack;
-  if (answer.image != nullptr) current.root_sha256 = RootOf(*answer.image);
-  current.is_for_disk = answer.is_for_disk;
-  nodes_[current.boot.boot_id] = node->name;
-  answer.boot_id = current.boot.boot_id;
-  Wait({.boot = current.boot});
-  if (answer.kind == Answer::Kind::kNoImage)
-    AddStep(current, v1::BOOT_PHASE_NO_IMAGE, answer.trouble);
+  answer.boot_id = state_.Begin(std::move(begun), answer.trouble, now);
   return answer;
 }
 
 void Boots::OnScriptSent(const std::string& boot_id) {
   absl::MutexLock lock(&mutex_);
-  Current* const current = FindBoot(boot_id);
-  if (current == nullptr) return;
-  AddStep(*current, v1::BOOT_PHASE_SCRIPT, absl::StrCat("is to boot ", current->boot.what));
-  if (current->used_up_by == UsedUpBy::kScript) UseUp(*current);
+  state_.OnScriptSent(boot_id, means_.clock.Now());
 }
 
 void Boots::OnArtifactSent(const std::string& boot_id, absl::string_view image,
                            absl::string_view artifact) {
   absl::MutexLock lock(&mutex_);
-  Current* const current = FindBoot(boot_id);
-  // The loader is for the disk, when all of this boot is over.
-  if (current == nullptr || current->boot.image != image || artifact == kLoaderArtifact) return;
-  const v1::BootPhase phase = PhaseOf(artifact);
-  AddStep(*current, phase, "");
-  if (phase == v1::BOOT_PHASE_ROOT && current->used_up_by == UsedUpBy::kRoot) UseUp(*current);
+  state_.OnArtifactSent(boot_id, image, artifact, means_.clock.Now());
 }
 
 absl::StatusOr<std::string> Boots::RackOf(const std::string& boot_id, absl::string_view image) {
   absl::MutexLock lock(&mutex_);
-  const Current* const current = FindBoot(boot_id);
+  const CurrentBoot* const current = state_.Find(boot_id);
   if (current == nullptr || current->boot.image != image)
     return absl::NotFoundError("this boot is not known");
   return current->rack;
@@ -456,23 +336,7 @@ absl::StatusOr<std::string> Boots::RackOf(const std::string& boot_id, absl::stri
 absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,
                              const std::string& found) {
   absl::MutexLock lock(&mutex_);
-  if (phase == v1::BOOT_PHASE_HEALTHY || phase == v1::BOOT_PHASE_FALLEN_BACK)
-    return OnDiskOutcome(boot_id, phase);
-  Current* const current = FindBoot(boot_id);
-  const bool is_of_disk = phase == v1::BOOT_PHASE_WRITTEN || phase == v1::BOOT_PHASE_NOT_WRITTEN;
-  if (current == nullptr || current->boot.image.empty() || (is_of_disk && !current->is_for_disk))
-    return absl::NotFoundError("this boot is not known");
-  std::string detail;
-  if (phase == v1::BOOT_PHASE_NOT_WRITTEN || phase == v1::BOOT_PHASE_DENIED) detail = found;
-  if (phase == v1::BOOT_PHASE_WRITTEN) {
-    detail = absl::StrCat("the disk holds ", current->boot.what);
-    OnWritten(*current);
-  }
-  if (phase == v1::BOOT_PHASE_REFUSED)
-    detail =
-        absl::StrCat("the root has the digest ", found, ", but is to have ", current->root_sha256);
-  AddStep(*current, phase, std::move(detail));
-  return absl::OkStatus();
+  return state_.OnReport(boot_id, phase, found, means_.clock.Now());
 }
 
 absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
@@ -510,7 +374,7 @@ absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node
     return absl::OkStatus();
   }));
   absl::MutexLock lock(&mutex_);
-  for (BootOrderRecord& order : orders) orders_[order.node] = std::move(order);
+  for (BootOrderRecord& order : orders) state_.PutOrder(std::move(order));
   return absl::OkStatus();
 }
 
@@ -539,7 +403,7 @@ absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const No
   {
     absl::MutexLock lock(&mutex_);
     for (const Node* node : nodes) {
-      if (const BootOrderRecord* const order = OrderOf(node->name); order != nullptr)
+      if (const BootOrderRecord* const order = state_.OrderOf(node->name); order != nullptr)
         orders.push_back(*order);
     }
   }
@@ -553,13 +417,13 @@ absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const No
     return absl::OkStatus();
   }));
   absl::MutexLock lock(&mutex_);
-  for (const std::string& name : names) orders_.erase(name);
+  for (const std::string& name : names) state_.RemoveOrder(name);
   return names;
 }
 
 v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {
   absl::MutexLock lock(&mutex_);
-  const BootOrderRecord* const order = OrderOf(node.name);
+  const BootOrderRecord* const order = state_.OrderOf(node.name);
   const Decision decision = Decide(inventory, node, order);
   v1::NodeBoot described;
   described.set_node(node.name);
@@ -573,16 +437,16 @@ v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {
     described.set_ordered_by(order->ordered_by);
     *described.mutable_ordered_at() = ToTimestamp(order->ordered_at);
   }
-  if (const auto disk = disks_.find(node.name); disk != disks_.end())
-    described.set_disk(disk->second.what);
-  const auto current = current_.find(node.name);
-  if (current == current_.end() || current->second.boot.boot_id.empty()) return described;
+  if (const BootDiskRecord* const disk = state_.DiskOf(node.name); disk != nullptr)
+    described.set_disk(disk->what);
+  const CurrentBoot* const current = state_.LastOf(node.name);
+  if (current == nullptr) return described;
   v1::Boot& last = *described.mutable_last();
-  last.set_boot_id(current->second.boot.boot_id);
-  last.set_mac(current->second.boot.mac);
-  last.set_what(current->second.boot.what);
-  last.set_writes_disk(current->second.is_for_disk);
-  for (const BootStepRecord& each : current->second.steps) {
+  last.set_boot_id(current->boot.boot_id);
+  last.set_mac(current->boot.mac);
+  last.set_what(current->boot.what);
+  last.set_writes_disk(current->is_for_disk);
+  for (const BootStepRecord& each : current->steps) {
     v1::BootStep& step = *last.add_steps();
     step.set_phase(static_cast<v1::BootPhase>(each.phase));
     *step.mutable_time() = ToTimestamp(each.time);

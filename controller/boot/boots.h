@@ -3,14 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,6 +15,7 @@
 #include "absl/time/time.h"
 #include "common/base/text/join_word.h"
 #include "common/base/worker.h"
+#include "controller/boot/boot_state.h"
 #include "controller/boot/decision.h"
 #include "controller/boot/signed_boot.h"
 #include "controller/boot/unknown_machines.h"
@@ -74,8 +72,6 @@ struct DiskOrder {
 // makes it no busier than that thread is. A crash loses what waits. Thread-safe.
 class Boots {
  public:
-  // The same machine that asks again so soon, and gets the same answer, is in the same boot.
-  static constexpr absl::Duration kSameBoot = absl::Seconds(10);
   // Boots of a node that are kept.
   static constexpr uint32_t kKept = 10;
   // What waits for the store; more is counted and forgotten.
@@ -145,23 +141,6 @@ class Boots {
  private:
   using InventoryPtr = std::shared_ptr<const Inventory>;
 
-  // A node's last boot.
-  struct Current {
-    BootRecord boot;
-    UsedUpBy used_up_by = UsedUpBy::kNever;
-    std::string root_sha256;            // of the image
-    std::string rack;                   // of the node; "" after a restart
-    bool is_for_disk = false;           // the image is written to a disk
-    std::vector<BootStepRecord> steps;  // each phase once
-  };
-  // Something for the store.
-  struct Change {
-    std::optional<BootRecord> boot;
-    std::optional<BootStepRecord> step;
-    std::optional<BootOrderRecord> used_up;
-    std::optional<BootDiskRecord> disk;
-  };
-
   absl::Status Load();
   absl::Time Step();
   // nullptr: there is none yet. Unavailable: it cannot be read.
@@ -172,25 +151,14 @@ class Boots {
   // it is not.
   absl::StatusOr<std::string> SignedLineOf(const v1::Image& image) const;
   std::string JoinOf(const Inventory& inventory, const Node& node, const Decision& decision) const;
-  Current* FindBoot(const std::string& boot_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  const BootOrderRecord* OrderOf(const std::string& node) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
-  void AddStep(Current& current, v1::BootPhase phase, std::string detail)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnWritten(const Current& current) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status OnDiskOutcome(const std::string& boot_id, v1::BootPhase phase)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void UseUp(const Current& current) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Wait(Change change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Wait(BootChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Means means_;
   absl::Mutex ordering_;  // held while orders are stored; before mutex_
   absl::Mutex mutex_;
-  std::map<std::string, BootOrderRecord> orders_ ABSL_GUARDED_BY(mutex_);           // by node
-  absl::flat_hash_map<std::string, Current> current_ ABSL_GUARDED_BY(mutex_);       // by node
-  absl::flat_hash_map<std::string, std::string> nodes_ ABSL_GUARDED_BY(mutex_);     // by boot's id
-  absl::flat_hash_map<std::string, BootDiskRecord> disks_ ABSL_GUARDED_BY(mutex_);  // by node
+  BootState state_ ABSL_GUARDED_BY(mutex_);
   UnknownMachines unknown_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Change> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::vector<BootChange> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
   // The worker alone uses it.
   absl::Time retry_at_ = absl::InfinitePast();

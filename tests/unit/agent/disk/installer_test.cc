@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -261,39 +262,16 @@ TEST(InstallerTest, DeathAtAnyActOnAnEmptyDiskIsBegunAnew) {
   EXPECT_GE(deaths, 30);
 }
 
-TEST(InstallerTest, DeathAtAnyActOfASignedUpdateLeavesTheRootBeforeIt) {
+void DieAtAnyActOfAnUpdate(
+    const std::function<InstallOrder(Machine& machine, const std::string& name)>& order_of) {
   int deaths = 0;
   for (int act = 1; act < 200; ++act) {
     SCOPED_TRACE(absl::StrCat("act ", act));
     Machine machine;
-    ASSERT_OK(machine.Install(machine.Signed("one")));
-    machine.Bless();
-    const InstallOrder order = machine.Signed("two");
-    machine.acts.count = 0;
-    machine.acts.die_at = act;
-    try {
-      ASSERT_OK(machine.Install(order));
-      break;
-    } catch (const Death&) {
-      ++deaths;
-    }
-    machine.tools.Reboot();
-    EXPECT_THAT((std::vector<std::string>{"one", "two"}), Contains(machine.Boot()));
-    ASSERT_OK(machine.Install(order));
-    EXPECT_EQ(machine.Boot(), "two");
-  }
-  EXPECT_GE(deaths, 20);
-}
-
-TEST(InstallerTest, DeathAtAnyActOfAnUpdateLeavesTheRootBeforeIt) {
-  int deaths = 0;
-  for (int act = 1; act < 200; ++act) {
-    SCOPED_TRACE(absl::StrCat("act ", act));
-    Machine machine;
-    ASSERT_OK(machine.Install(machine.Image("one")));
+    ASSERT_OK(machine.Install(order_of(machine, "one")));
     machine.Bless();
     Put(machine.State() + "/muster/node.uuid", "the node");
-    const InstallOrder order = machine.Image("two");
+    const InstallOrder order = order_of(machine, "two");
     machine.acts.count = 0;
     machine.acts.die_at = act;
     try {
@@ -310,6 +288,16 @@ TEST(InstallerTest, DeathAtAnyActOfAnUpdateLeavesTheRootBeforeIt) {
     EXPECT_EQ(TextOf(machine.State() + "/muster/node.uuid"), "the node");
   }
   EXPECT_GE(deaths, 20);
+}
+
+TEST(InstallerTest, DeathAtAnyActOfAnUpdateLeavesTheRootBeforeIt) {
+  DieAtAnyActOfAnUpdate(
+      [](Machine& machine, const std::string& name) { return machine.Image(name); });
+}
+
+TEST(InstallerTest, DeathAtAnyActOfASignedUpdateLeavesTheRootBeforeIt) {
+  DieAtAnyActOfAnUpdate(
+      [](Machine& machine, const std::string& name) { return machine.Signed(name); });
 }
 
 TEST(InstallerTest, ADiskThatHoldsDataIsNotTouched) {

@@ -252,7 +252,7 @@ TEST_F(BootsTest, OnlyTheLastBootOfAnImageTakesReports) {
               StatusIs(absl::StatusCode::kNotFound, ::testing::_));
   ASSERT_OK(Order("worker", false));
   const std::string earlier = BootImage().boot_id;
-  clock_.Advance(Boots::kSameBoot);
+  clock_.Advance(BootState::kSameBoot);
   const std::string later = BootImage().boot_id;
   EXPECT_THAT(boots_->OnReport(earlier, v1::BOOT_PHASE_VERIFIED, ""),
               StatusIs(absl::StatusCode::kNotFound, ::testing::_));
@@ -267,7 +267,7 @@ TEST_F(BootsTest, AMachineThatAsksAgainAtOnceIsInTheSameBoot) {
   ASSERT_OK(Order("worker", true));
   const std::string second = boots_->Begin(kMac, kPeer)->boot_id;
   EXPECT_NE(second, first);
-  clock_.Advance(Boots::kSameBoot);
+  clock_.Advance(BootState::kSameBoot);
   EXPECT_NE(boots_->Begin(kMac, kPeer)->boot_id, second);
 }
 
@@ -456,7 +456,7 @@ TEST_F(BootsTest, ABootInMemorySaysNothingOfDisks) {
 TEST_F(BootsTest, ANodeKeepsItsLastBootsAlone) {
   for (int i = 0; i < 20; ++i) {
     boots_->OnScriptSent(boots_->Begin(kMac, kPeer)->boot_id);
-    clock_.Advance(Boots::kSameBoot);
+    clock_.Advance(BootState::kSameBoot);
   }
   boots_->Stop();
   ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
