@@ -3,11 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "agent/commands.h"
 #include "agent/discovery/discovery.h"
-#include "agent/sys/boot_words.h"
-
 #include "agent/facts/gather.h"
+#include "agent/sys/boot_words.h"
 #include "common/base/clock.h"
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
@@ -24,13 +25,13 @@ constexpr char kDiscoveryWord[] = "muster.discovery";
 int DiscoverCommand() {
   sys::RealFileSystem files;
   const absl::StatusOr<std::optional<std::string>> url = ReadBootWord(files, kDiscoveryWord);
-  if (!url.ok() || !url->has_value()) {
-    std::cerr
-        << "muster-agent discover: this machine was not booted for discovery: the kernel's command "
-           "line has no "
-        << kDiscoveryWord << "=URL. Name an image by the variable boot_unknown of the inventory\n";
-    return 1;
-  }
+  if (!url.ok()) return ExitStatus("discover", url.status());
+  if (!url->has_value())
+    return ExitStatus(
+        "discover",
+        absl::FailedPreconditionError(absl::StrCat(
+            "this machine was not booted for discovery: the kernel's command line has no ",
+            kDiscoveryWord, "=URL. Name an image by the variable boot_unknown of the inventory")));
   // They live as long as the process: a probe that hangs may still use them.
   auto& clock = *new RealClock;
   auto& processes = *new sys::RealProcessRunner;

@@ -19,7 +19,8 @@ from lab import ROOT, Failed, run
 SCRIPT = ROOT / "images/ram-boot/etc/initramfs-tools/scripts/muster"
 PROGRAMS = ROOT / "build/release/bin"
 # What the initramfs has of busybox.
-APPLETS = ("cat", "du", "head", "httpd", "mkdir", "mount", "mv", "rm", "sh", "sha256sum", "sleep", "timeout", "wget")
+APPLETS = ("cat", "du", "head", "httpd", "mkdir", "mount", "mv", "rm", "sed", "sh", "sha256sum", "sleep", "timeout",
+           "wget")
 SERVER = "10.214.0.1"
 ROUTER = "10.214.255.254"
 PORT = 7483
@@ -36,9 +37,12 @@ for word; do
   case $word in
     muster.root=*) _muster_root=${word#*=} ;;
     muster.chunks=*) _muster_chunks=${word#*=} ;;
+    muster.size=*) _muster_size=${word#*=} ;;
+    muster.report=*) _muster_told=${word#*=} ;;
     patience=*) _muster_patience=${word#*=} ;;
   esac
 done
+_muster_check_memory
 _muster_fetch_from_peers /run/muster/image/root || _muster_fetch "$_muster_root" /run/muster/image/root
 sha256sum </run/muster/image/root
 """

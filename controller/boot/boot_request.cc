@@ -42,7 +42,7 @@ constexpr std::pair<absl::string_view, v1::BootPhase> kReports[] = {
     {"refused", v1::BOOT_PHASE_REFUSED},         {"written", v1::BOOT_PHASE_WRITTEN},
     {"not_written", v1::BOOT_PHASE_NOT_WRITTEN}, {"healthy", v1::BOOT_PHASE_HEALTHY},
     {"fallen_back", v1::BOOT_PHASE_FALLEN_BACK}, {"denied", v1::BOOT_PHASE_DENIED},
-    {"enrolled", v1::BOOT_PHASE_ENROLLED},
+    {"enrolled", v1::BOOT_PHASE_ENROLLED},       {"no_memory", v1::BOOT_PHASE_NO_MEMORY},
 };
 
 // Why a machine says that it was denied its boot.
@@ -68,6 +68,12 @@ bool IsHost(absl::string_view text) {
 
 absl::Status Wrong(absl::string_view field) {
   return absl::InvalidArgumentError(absl::StrCat(field, " is missing or wrong"));
+}
+
+absl::StatusOr<uint32_t> ReadMib(const HttpRequest& request, absl::string_view field) {
+  uint32_t mib = 0;
+  if (absl::SimpleAtoi(request.Query(field), &mib)) return mib;
+  return Wrong(field);
 }
 
 absl::StatusOr<BootRequest> ReadScriptRequest(const HttpRequest& request) {
@@ -152,6 +158,12 @@ absl::StatusOr<BootRequest> ReadReport(absl::string_view boot_id, const HttpRequ
       if (request.Query("why") == word) read.found = std::string(reason);
     }
     if (read.found.empty()) return Wrong("why");
+  }
+  if (read.phase == v1::BOOT_PHASE_NO_MEMORY) {
+    ASSIGN_OR_RETURN(const uint32_t free_mib, ReadMib(request, "free"));
+    ASSIGN_OR_RETURN(const uint32_t needed_mib, ReadMib(request, "needed"));
+    read.found = absl::StrCat("the root needs ", needed_mib, " MiB of memory, and the machine has ",
+                              free_mib, " MiB free");
   }
   if (read.phase != v1::BOOT_PHASE_REFUSED) return read;
   if (!IsSha256(request.Query("sha256"))) return Wrong("sha256");

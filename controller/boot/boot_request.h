@@ -31,7 +31,7 @@ struct BootRequest {
   bool is_leaving = false;  // of kChunks: it has the root and wants to give no more
   v1::BootPhase phase = v1::BOOT_PHASE_UNSPECIFIED;  // of kReport
   // The digest that the root has, in a kReport with REFUSED; the reason, one line, with
-  // NOT_WRITTEN and DENIED. Of kWords: the digest that the root has to have.
+  // NOT_WRITTEN, DENIED and NO_MEMORY. Of kWords: the digest that the root has to have.
   std::string found;
   v1::Facts facts;  // of kDiscovery: what a machine may tell that is no node, checked
   // Of kDiscovery: how long it has been on, by its own clock, which may be wrong otherwise.

@@ -70,8 +70,8 @@ std::string RenderImageScript(const ImageScript& script) {
                       " BOOTIF=01-${net0/mac:hexhyp} ip=${net0/ip}::${net0/gateway}:"
                       "${net0/netmask}:",
                       script.node, "::off muster.root=", url("root.squashfs"),
-                      " muster.sha256=", script.root_sha256, arguments, "\n",
-                      "initrd --name initrd ", url("initrd"), "\nboot\n");
+                      " muster.sha256=", script.root_sha256, " muster.size=", script.root_bytes,
+                      arguments, "\n", "initrd --name initrd ", url("initrd"), "\nboot\n");
 }
 
 std::string RenderSignedScript(const SignedScript& script) {

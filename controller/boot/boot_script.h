@@ -1,6 +1,7 @@
 // The scripts that iPXE is sent. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ImageScript {
   std::string image;    // its digest
   std::string boot_id;  // "": of no boot that is known, and nothing is reported
   std::string root_sha256;
+  uint64_t root_bytes = 0;
   bool has_peers = false;  // the root comes in chunks, from others that boot, too
   // The build of an image that is written to a disk, "debian-worker-disk@1a2b3c4d5e6f", and the
   // disk that the inventory names; "": as the image says.

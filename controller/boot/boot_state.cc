@@ -20,9 +20,9 @@ v1::BootPhase PhaseOf(absl::string_view artifact) {
 
 bool IsForDisk(const v1::Image& image) { return image.manifest().kind() == "disk"; }
 
-std::string RootOf(const v1::Image& image) {
+v1::ImageArtifact RootOf(const v1::Image& image) {
   const v1::ImageArtifact* const root = FindArtifact(image, kRootArtifact);
-  return root == nullptr ? "" : root->sha256();
+  return root == nullptr ? v1::ImageArtifact() : *root;
 }
 
 void BootState::Load(
@@ -34,7 +34,11 @@ void BootState::Load(
     nodes_[boot.boot_id] = boot.node;
     const std::shared_ptr<const v1::Image> image = image_of(boot.image);
     current.is_for_disk = image != nullptr && IsForDisk(*image);
-    if (image != nullptr) current.root_sha256 = RootOf(*image);
+    if (image != nullptr) {
+      const v1::ImageArtifact root = RootOf(*image);
+      current.root_sha256 = root.sha256();
+      current.root_bytes = root.size_bytes();
+    }
     const BootOrderRecord* const order = OrderOf(boot.node);
     if (order != nullptr && order->order_id == boot.order_id)
       current.used_up_by =
@@ -143,7 +147,9 @@ absl::Status BootState::OnReport(const std::string& boot_id, v1::BootPhase phase
   if (current == nullptr || current->boot.image.empty() || (is_of_disk && !current->is_for_disk))
     return absl::NotFoundError("this boot is not known");
   std::string detail;
-  if (phase == v1::BOOT_PHASE_NOT_WRITTEN || phase == v1::BOOT_PHASE_DENIED) detail = found;
+  if (phase == v1::BOOT_PHASE_NOT_WRITTEN || phase == v1::BOOT_PHASE_DENIED ||
+      phase == v1::BOOT_PHASE_NO_MEMORY)
+    detail = found;
   if (phase == v1::BOOT_PHASE_WRITTEN) {
     detail = absl::StrCat("the disk holds ", current->boot.what);
     OnWritten(*current, now);

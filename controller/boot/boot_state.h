@@ -2,6 +2,7 @@
 // engine in boots.h asks it, and stores what has changed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,7 +20,8 @@
 
 namespace muster::v1 {
 class Image;
-}
+class ImageArtifact;
+}  // namespace muster::v1
 
 namespace muster::controller::boot {
 
@@ -28,6 +30,7 @@ struct CurrentBoot {
   BootRecord boot;
   UsedUpBy used_up_by = UsedUpBy::kNever;
   std::string root_sha256;            // of the image
+  uint64_t root_bytes = 0;            // the same
   std::string rack;                   // of the node; "" after a restart
   bool is_for_disk = false;           // the image is written to a disk
   std::vector<BootStepRecord> steps;  // each phase once
@@ -42,8 +45,8 @@ struct BootChange {
 };
 
 bool IsForDisk(const v1::Image& image);
-// The digest of its root; "": it has none.
-std::string RootOf(const v1::Image& image);
+// Its root; an empty one where it has none.
+v1::ImageArtifact RootOf(const v1::Image& image);
 
 // Not thread-safe. Every change is given to `keep`, in the order in which they are to be stored.
 class BootState {

@@ -183,10 +183,11 @@ absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_vi
   absl::MutexLock lock(&mutex_);
   if (node == nullptr) {
     const Answer answer = inventory == nullptr ? Answer() : AnswerStranger(*inventory);
-    if (answer.image == nullptr || RootOf(*answer.image) != root_sha256) return other;
+    if (answer.image == nullptr || RootOf(*answer.image).sha256() != root_sha256) return other;
     return BootWords{.node = "",
                      .image = answer.image->digest(),
                      .boot_id = "",
+                     .root_bytes = RootOf(*answer.image).size_bytes(),
                      .enrolls = SignedChoiceOfUnknown(*inventory).enrolls,
                      .discovery_mac = mac};
   }
@@ -198,6 +199,7 @@ absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_vi
   return BootWords{.node = joins ? node->name : "",
                    .image = last->boot.image,
                    .boot_id = last->boot.boot_id,
+                   .root_bytes = last->root_bytes,
                    .has_peers = written.has_peers,
                    .enrolls = written.signed_choice.enrolls,
                    .is_for_disk = last->is_for_disk,
@@ -308,7 +310,9 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
   begun.is_for_disk = answer.is_for_disk;
   if (answer.image != nullptr) {
     begun.boot.image = answer.image->digest();
-    begun.root_sha256 = RootOf(*answer.image);
+    const v1::ImageArtifact root = RootOf(*answer.image);
+    begun.root_sha256 = root.sha256();
+    begun.root_bytes = root.size_bytes();
   }
   answer.boot_id = state_.Begin(std::move(begun), answer.trouble, now);
   return answer;

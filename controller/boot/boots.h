@@ -116,9 +116,9 @@ class Boots {
   // The rack of the node whose last boot this is, of this image; "": none, or not known any more.
   // NotFound: it is no node's last boot.
   absl::StatusOr<std::string> RackOf(const std::string& boot_id, absl::string_view image);
-  // `found`: of REFUSED the digest, of NOT_WRITTEN and DENIED the reason. NotFound: it is no node's
-  // last boot, or not one of an image; what becomes of a disk may be said of any boot that wrote
-  // one.
+  // `found`: of REFUSED the digest, of NOT_WRITTEN, DENIED and NO_MEMORY the reason. NotFound: it
+  // is no node's last boot, or not one of an image; what becomes of a disk may be said of any boot
+  // that wrote one.
   absl::Status OnReport(const std::string& boot_id, v1::BootPhase phase, const std::string& found);
   // A machine that is not a node, and has been on for so long, tells of itself. True: it has become
   // one, and is to boot anew. NotFound: none is to tell of itself. Unavailable as of Begin().

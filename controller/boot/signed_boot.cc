@@ -56,7 +56,8 @@ absl::Status CheckSigned(const v1::Image& image, absl::string_view command_line)
 
 std::string RenderBootWords(const BootWords& words) {
   std::string text =
-      absl::StrCat("muster.root=", ArtifactPath(words.image, kRootArtifact, words.boot_id), "\n");
+      absl::StrCat("muster.root=", ArtifactPath(words.image, kRootArtifact, words.boot_id),
+                   "\nmuster.size=", words.root_bytes, "\n");
   if (!words.boot_id.empty())
     absl::StrAppend(&text, "muster.report=", ReportPath(words.boot_id), "\n");
   if (words.has_peers && !words.boot_id.empty())

@@ -2,6 +2,7 @@
 // signed, and what a machine is told besides. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -40,6 +41,7 @@ struct BootWords {
   std::string node;  // that it joins as; "": it does not
   std::string image;
   std::string boot_id;
+  uint64_t root_bytes = 0;
   bool has_peers = false;
   bool enrolls = false;       // firmware that has no keys gets the cluster's
   bool is_for_disk = false;   // it is to ask the controller about its disk

@@ -22,6 +22,8 @@ constexpr Kind kKinds[] = {
     {"boot.initrd", kSubject, false, "a node was sent its initramfs"},
     {"boot.kernel", kSubject, false, "a node was sent its kernel"},
     {"boot.no_image", kSubject, false, "the controller does not have what a node is to boot"},
+    {"boot.no_memory", kSubject, false,
+     "a node has too little memory for the root that it was to boot"},
     {"boot.not_written", kSubject, false, "a node did not write the image to its disk"},
     {"boot.refused", kSubject, false, "a node's root does not have its digest and was not booted"},
     {"boot.root", kSubject, false, "a node was sent its root"},

@@ -61,13 +61,14 @@ absl::string_view KindOf(const v1::Condition& condition) {
 
 // The kind of a step of a boot, as docs/events.md names it.
 constexpr std::pair<int, absl::string_view> kBootKinds[] = {
-    {v1::BOOT_PHASE_SCRIPT, "boot.script"},     {v1::BOOT_PHASE_KERNEL, "boot.kernel"},
-    {v1::BOOT_PHASE_INITRD, "boot.initrd"},     {v1::BOOT_PHASE_ROOT, "boot.root"},
-    {v1::BOOT_PHASE_VERIFIED, "boot.verified"}, {v1::BOOT_PHASE_SWITCHED, "boot.switched"},
-    {v1::BOOT_PHASE_REFUSED, "boot.refused"},   {v1::BOOT_PHASE_NO_IMAGE, "boot.no_image"},
-    {v1::BOOT_PHASE_WRITTEN, "boot.written"},   {v1::BOOT_PHASE_NOT_WRITTEN, "boot.not_written"},
-    {v1::BOOT_PHASE_HEALTHY, "boot.healthy"},   {v1::BOOT_PHASE_FALLEN_BACK, "boot.fallen_back"},
-    {v1::BOOT_PHASE_DENIED, "boot.denied"},     {v1::BOOT_PHASE_ENROLLED, "boot.enrolled"},
+    {v1::BOOT_PHASE_SCRIPT, "boot.script"},       {v1::BOOT_PHASE_KERNEL, "boot.kernel"},
+    {v1::BOOT_PHASE_INITRD, "boot.initrd"},       {v1::BOOT_PHASE_ROOT, "boot.root"},
+    {v1::BOOT_PHASE_VERIFIED, "boot.verified"},   {v1::BOOT_PHASE_SWITCHED, "boot.switched"},
+    {v1::BOOT_PHASE_REFUSED, "boot.refused"},     {v1::BOOT_PHASE_NO_IMAGE, "boot.no_image"},
+    {v1::BOOT_PHASE_WRITTEN, "boot.written"},     {v1::BOOT_PHASE_NOT_WRITTEN, "boot.not_written"},
+    {v1::BOOT_PHASE_HEALTHY, "boot.healthy"},     {v1::BOOT_PHASE_FALLEN_BACK, "boot.fallen_back"},
+    {v1::BOOT_PHASE_NO_MEMORY, "boot.no_memory"}, {v1::BOOT_PHASE_DENIED, "boot.denied"},
+    {v1::BOOT_PHASE_ENROLLED, "boot.enrolled"},
 };
 
 // Makes the events that a query wants, and counts what that costs.

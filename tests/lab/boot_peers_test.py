@@ -147,6 +147,16 @@ def main():
             words = [f"muster.root=http://{network.address(LIAR)}:7485/root", "patience=2"]
             expect_root(network.start(1, words), STOPPING_DIGEST, "the machine of a server that stops")
 
+        step("a machine whose memory the root does not fit into says so")
+        words = [re.sub("(muster.size=).*", r"\g<1>1000000000000000", word) for word in network.words(LEAVER)]
+        said, _ = network.start(LEAVER, words).communicate(timeout=SECONDS)
+        shown = network.muster("boot", "show", f"m{LEAVER}")
+        for text in (said, shown):
+            if "the root needs 953674380 MiB of memory" not in text:
+                raise Failed(f"the machine does not say that it has too little memory:\n{text}")
+        if "no memory" not in shown:
+            raise Failed(f"the boot is shown as something else:\n{shown}")
+
         step("the controller knows which machines have their root")
         shown = network.muster("boot", "show", f"m[1-{LOST}]")
         for machine in (*HONEST, LOST):

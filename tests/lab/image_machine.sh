@@ -34,9 +34,9 @@ power_on() {  # ARGS OF qemu…; machine_mac: another machine than d001; machine
   emulator=$!
 }
 make_disk() { truncate -s 8G "$work/disk"; }
-power_on_with_disk() {  # ARGS OF qemu…: boots from the network first
+power_on_with_disk() {  # ARGS OF qemu…: boots from the network first; with disk_first from the disk, minutes earlier
   power_on -drive "if=none,id=d0,format=raw,file=$work/disk" \
-    -device virtio-blk-pci,drive=d0,serial=LAB0001,bootindex=2 "$@"
+    -device "virtio-blk-pci,drive=d0,serial=LAB0001,bootindex=${disk_first:-2}" "$@"
 }
 # The steps of the machine's last boot, one word each.
 steps() {

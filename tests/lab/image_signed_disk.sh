@@ -90,7 +90,7 @@ power_off
 step "the loader's entries have no word in it"
 at=$(find_text "# words muster.image=")
 printf 'options ' | write_at "$at"
-power_on_with_disk
+disk_first=0 power_on_with_disk
 wait_for $limit "the agent after the reboot" is_connected_after "$before"
 expect_equal "$uuid" "$(node_json uuid)" "the node"
 expect_contains "$(arguments)" "muster.server=http://$address:7483" "the command line"
@@ -101,14 +101,14 @@ printf '# words ' | write_at "$at"
 step "one other byte in the kernel image on the disk, in the root on the disk"
 at=$(find_text "muster.sha256=")
 flip_at $((at + 20))
-power_on_with_disk -no-reboot
-wait_for $limit "the denial" says_on_console "Access denied"
+disk_first=0 power_on_with_disk -no-reboot
+wait_for $limit "the denial" says_on_console "Access Denied"
 ! says_on_console "Linux version" || fail "a kernel ran"
 power_off
 flip_at $((at + 20))
 at=$(partition_at muster-root_a)
 flip_at $((at + 1000000))
-power_on_with_disk -no-reboot
+disk_first=0 power_on_with_disk -no-reboot
 wait_for $limit "the refusal of the root" says_on_console "but is to have"
 ! says_on_console "Welcome to" || fail "a system came up"
 power_off

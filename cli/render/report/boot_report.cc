@@ -19,13 +19,14 @@ namespace {
 constexpr absl::Duration kStopped = absl::Minutes(10);
 
 constexpr std::pair<v1::BootPhase, absl::string_view> kPhases[] = {
-    {v1::BOOT_PHASE_SCRIPT, "script"},     {v1::BOOT_PHASE_KERNEL, "kernel"},
-    {v1::BOOT_PHASE_INITRD, "initrd"},     {v1::BOOT_PHASE_ROOT, "root"},
-    {v1::BOOT_PHASE_VERIFIED, "verified"}, {v1::BOOT_PHASE_SWITCHED, "switched"},
-    {v1::BOOT_PHASE_REFUSED, "refused"},   {v1::BOOT_PHASE_NO_IMAGE, "no image"},
-    {v1::BOOT_PHASE_WRITTEN, "written"},   {v1::BOOT_PHASE_NOT_WRITTEN, "not written"},
-    {v1::BOOT_PHASE_HEALTHY, "healthy"},   {v1::BOOT_PHASE_FALLEN_BACK, "fallen back"},
-    {v1::BOOT_PHASE_DENIED, "denied"},     {v1::BOOT_PHASE_ENROLLED, "enrolled"},
+    {v1::BOOT_PHASE_SCRIPT, "script"},       {v1::BOOT_PHASE_KERNEL, "kernel"},
+    {v1::BOOT_PHASE_INITRD, "initrd"},       {v1::BOOT_PHASE_ROOT, "root"},
+    {v1::BOOT_PHASE_VERIFIED, "verified"},   {v1::BOOT_PHASE_SWITCHED, "switched"},
+    {v1::BOOT_PHASE_REFUSED, "refused"},     {v1::BOOT_PHASE_NO_IMAGE, "no image"},
+    {v1::BOOT_PHASE_WRITTEN, "written"},     {v1::BOOT_PHASE_NOT_WRITTEN, "not written"},
+    {v1::BOOT_PHASE_HEALTHY, "healthy"},     {v1::BOOT_PHASE_FALLEN_BACK, "fallen back"},
+    {v1::BOOT_PHASE_NO_MEMORY, "no memory"}, {v1::BOOT_PHASE_DENIED, "denied"},
+    {v1::BOOT_PHASE_ENROLLED, "enrolled"},
 };
 
 std::string WordOfPhase(v1::BootPhase phase) {
@@ -61,7 +62,7 @@ std::string StepsOf(const v1::Boot& boot) {
 bool IsTrouble(v1::BootPhase phase) {
   return phase == v1::BOOT_PHASE_REFUSED || phase == v1::BOOT_PHASE_NO_IMAGE ||
          phase == v1::BOOT_PHASE_NOT_WRITTEN || phase == v1::BOOT_PHASE_FALLEN_BACK ||
-         phase == v1::BOOT_PHASE_DENIED;
+         phase == v1::BOOT_PHASE_DENIED || phase == v1::BOOT_PHASE_NO_MEMORY;
 }
 
 }  // namespace

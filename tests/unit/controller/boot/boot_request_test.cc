@@ -197,6 +197,13 @@ TEST(BootRequestTest, ReportsOfKnownPhasesAlone) {
   const auto denied = ReadBootRequest(Request(path, {{"phase", "denied"}, {"why", "signature"}}));
   ASSERT_OK(denied);
   EXPECT_THAT(denied->found, ::testing::HasSubstr("does not start the signed kernel image"));
+  const auto no_memory =
+      ReadBootRequest(Request(path, {{"phase", "no_memory"}, {"free", "900"}, {"needed", "1200"}}));
+  ASSERT_OK(no_memory);
+  EXPECT_EQ(no_memory->found,
+            "the root needs 1200 MiB of memory, and the machine has 900 MiB free");
+  EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", "no_memory"}, {"free", "-1"}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
   // The reason is one of ours.
   EXPECT_THAT(ReadBootRequest(Request(path, {{"phase", "denied"}, {"why", "mine"}})),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));

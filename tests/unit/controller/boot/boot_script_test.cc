@@ -23,6 +23,7 @@ ImageScript WorkerScript() {
   script.image = std::string(64, 'a');
   script.boot_id = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab";
   script.root_sha256 = std::string(64, 'b');
+  script.root_bytes = 4096;
   script.kernel_arguments = {"boot=muster", "console=tty0", "console=ttyS0,115200"};
   return script;
 }

@@ -80,12 +80,14 @@ TEST(SignedBootTest, WhatAMachineIsToldBesides) {
   EXPECT_EQ(RenderBootWords({.node = "c001",
                              .image = image,
                              .boot_id = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab",
+                             .root_bytes = 4096,
                              .has_peers = true,
                              .enrolls = true,
                              .is_for_disk = true,
                              .discovery_mac = ""}),
             "muster.root=/image/" + image +
                 "/root.squashfs?boot=5f0c1a52-1b2c-4d3e-8f00-0123456789ab\n"
+                "muster.size=4096\n"
                 "muster.report=/report/5f0c1a52-1b2c-4d3e-8f00-0123456789ab\n"
                 "muster.chunks=/chunks/" +
                 image +
@@ -94,7 +96,8 @@ TEST(SignedBootTest, WhatAMachineIsToldBesides) {
   EXPECT_EQ(RenderBootWords(
                 {.node = "", .image = image, .boot_id = "", .discovery_mac = "0c:42:a1:00:12:01"}),
             "muster.root=/image/" + image +
-                "/root.squashfs?boot=\nmuster.discovery=/discovery?mac=0c:42:a1:00:12:01\n");
+                "/root.squashfs?boot=\nmuster.size=0\nmuster.discovery=/"
+                "discovery?mac=0c:42:a1:00:12:01\n");
 }
 
 }  // namespace
