@@ -100,6 +100,15 @@ class BootFlowTest : public ControllerFixture {
     return response.image().digest();
   }
 
+  v1::PlanSigningResponse PlanSigning(v1::ImageService::Stub& stub, const std::string& image) {
+    v1::PlanSigningRequest question;
+    question.set_image(image);
+    v1::PlanSigningResponse plan;
+    grpc::ClientContext context;
+    EXPECT_TRUE(stub.PlanSigning(&context, question, &plan).ok());
+    return plan;
+  }
+
   std::string Get(const std::string& target, const std::string& headers = "") {
     HttpClient client(controller_->boot_port());
     client.Get(target, headers);
@@ -270,11 +279,7 @@ TEST_F(BootFlowTest, ANodeWithSecureBootGetsWhatIsSignedAndNothingElse) {
 
   const auto admin =
       v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
-  v1::PlanSigningRequest question;
-  question.set_image("worker");
-  v1::PlanSigningResponse plan;
-  grpc::ClientContext planning;
-  ASSERT_TRUE(admin->PlanSigning(&planning, question, &plan).ok());
+  const v1::PlanSigningResponse plan = PlanSigning(*admin, "worker");
   EXPECT_EQ(plan.image().digest(), image_);
   EXPECT_THAT(plan.command_line(),
               AllOf(HasSubstr(absl::StrCat("muster.sha256=", Sha256Hex(root_))),
@@ -323,11 +328,7 @@ TEST_F(BootFlowTest, TheControllerItselfTellsAMachineOfItsDisk) {
   Start();
   const auto admin =
       v1::ImageService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
-  v1::PlanSigningRequest question;
-  question.set_image("stateful");
-  v1::PlanSigningResponse plan;
-  grpc::ClientContext planning;
-  ASSERT_TRUE(admin->PlanSigning(&planning, question, &plan).ok());
+  const v1::PlanSigningResponse plan = PlanSigning(*admin, "stateful");
   v1::KeepSignedRequest signing;
   signing.set_image(absl::StrCat("stateful@", image));
   v1::SignedKernel& kernel = *signing.mutable_signed_kernel();
