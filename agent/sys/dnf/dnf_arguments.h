@@ -1,6 +1,7 @@
 // Command lines of dnf and rpm. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ absl::Status CheckDnfName(const std::string& name);
 std::vector<std::string> Dnf(const std::vector<std::string>& arguments);
 // The same without the network, printing nothing but the answer; versionlock hides no version.
 std::vector<std::string> DnfQuery(const std::vector<std::string>& arguments);
+// What a question to dnf or rpm may answer, in bytes: a line for each package of a distribution.
+inline constexpr size_t kMaxQueryOutput = size_t{16} << 20;
 
 // "tool=1.0-1" → "tool-1.0-1", "glibc.i686=2.34-1" → "glibc-2.34-1.i686": what dnf looks for.
 std::string DnfSpec(const std::string& item);

@@ -1,22 +1,17 @@
 #include "agent/sys/dnf/dnf_package_manager.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
-#include <tuple>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "agent/sys/dnf/dnf_arguments.h"
 #include "agent/sys/dnf/repositories.h"
 #include "agent/sys/dnf/rpm_version.h"
+#include "agent/sys/dnf/version_locks.h"
 #include "agent/sys/package_patience.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
@@ -25,22 +20,7 @@ namespace muster::agent {
 namespace {
 
 constexpr char kConfiguration[] = "/etc/dnf/dnf.conf";
-constexpr char kHistory[] = "/var/lib/dnf/history.sqlite";
 constexpr char kModuleFolder[] = "/etc/dnf/modules.d";
-constexpr char kVersionLockConfiguration[] = "/etc/dnf/plugins/versionlock.conf";
-constexpr char kVersionLockPackage[] = "python3-dnf-plugin-versionlock";
-constexpr size_t kMaxQueryOutput = size_t{16} << 20;
-
-// What changes when one of the files does.
-std::string StateOf(const std::vector<std::string>& paths, sys::FileSystem& files) {
-  std::string state;
-  for (const std::string& path : paths) {
-    const auto stat = files.Stat(path);
-    if (stat.ok() && stat->has_value())
-      absl::StrAppend(&state, path, " ", (*stat)->modified_ns, " ", (*stat)->size, "\n");
-  }
-  return state;
-}
 
 absl::Status CheckNames(const PackageTransaction& transaction) {
   for (const auto* items : {&transaction.install, &transaction.remove})
@@ -56,158 +36,25 @@ DnfPackageManager::DnfPackageManager(sys::FileSystem& files, sys::ProcessRunner&
       processes_(processes),
       clock_(clock),
       options_(std::move(options)),
+      installed_(files, processes, options_.work_folder),
+      offered_(files, processes, options_.machine),
+      locks_(files, installed_),
       age_(files, clock, absl::StrCat(options_.work_folder, "/updated"), kConfiguration,
            kRepositoryFolder) {}
-
-absl::StatusOr<std::string> DnfPackageManager::DatabaseFolder() {
-  absl::MutexLock lock(&cache_mutex_);
-  if (database_folder_.empty()) {
-    ASSIGN_OR_RETURN(const sys::ProcessResult result,
-                     sys::RunChecked(processes_, {.argv = {"rpm", "--eval", "%{_dbpath}"}}));
-    const std::string folder(absl::StripAsciiWhitespace(result.out));
-    if (!absl::StartsWith(folder, "/"))
-      return absl::FailedPreconditionError(
-          absl::StrCat("rpm names '", folder, "' as the folder of its database (%{_dbpath})"));
-    database_folder_ = folder;
-  }
-  return database_folder_;
-}
-
-absl::StatusOr<DnfPackageManager::Database> DnfPackageManager::ReadDatabase() {
-  ASSIGN_OR_RETURN(const std::string folder, DatabaseFolder());
-  std::vector<std::string> paths;
-  for (const char* name : {"/rpmdb.sqlite", "/rpmdb.sqlite-wal", "/Packages", "/Packages.db"})
-    paths.push_back(absl::StrCat(folder, name));
-  const std::string state = StateOf(paths, files_);
-  absl::MutexLock lock(&cache_mutex_);
-  if (database_ == nullptr || state != database_state_) {
-    ASSIGN_OR_RETURN(const sys::ProcessResult result,
-                     sys::RunChecked(processes_, {.argv = {"rpm", "--query", "--all",
-                                                           "--queryformat", RpmDatabase::kFormat},
-                                                  .max_output = kMaxQueryOutput}));
-    database_ = std::make_shared<const RpmDatabase>(RpmDatabase::Parse(result.out));
-    database_state_ = state;
-  }
-  return database_;
-}
-
-std::map<std::string, std::string> DnfPackageManager::Unfinished(const RpmDatabase& database) {
-  std::vector<std::string> last;
-  const std::string state = StateOf({kHistory, absl::StrCat(kHistory, "-wal")}, files_);
-  {
-    absl::MutexLock lock(&cache_mutex_);
-    if (state != history_state_) {
-      // Fails where there is no transaction yet.
-      const auto result = processes_.Run({.argv = DnfQuery({"history", "info", "last"})});
-      history_ =
-          result.ok() && result->ok() ? ParseUnfinished(result->out) : std::vector<std::string>();
-      history_state_ = state;
-    }
-    last = history_;
-  }
-  std::map<std::string, std::string> unfinished;
-  for (const std::string& nevra : last)
-    if (const RpmPackage* package = database.FindNevra(nevra); package != nullptr)
-      unfinished[nevra] = package->transaction;
-  const auto record = files_.Read(absl::StrCat(options_.work_folder, "/unfinished"));
-  if (!record.ok()) return unfinished;
-  for (const absl::string_view line : absl::StrSplit(*record, '\n')) {
-    const std::pair<std::string, std::string> parts =
-        absl::StrSplit(line, absl::MaxSplits('\t', 1));
-    const RpmPackage* package = database.FindNevra(parts.first);
-    // Installed again since: whoever did that has finished it.
-    if (package != nullptr && package->transaction == parts.second) unfinished.insert(parts);
-  }
-  return unfinished;
-}
-
-absl::Status DnfPackageManager::RecordUnfinished(const RpmDatabase& database) {
-  const std::string path = absl::StrCat(options_.work_folder, "/unfinished");
-  std::string text;
-  for (const auto& [nevra, transaction] : Unfinished(database))
-    absl::StrAppend(&text, nevra, "\t", transaction, "\n");
-  if (files_.Read(path).value_or("") == text) return absl::OkStatus();
-  RETURN_IF_ERROR(files_.MakeDirectory(options_.work_folder, 0700));
-  return files_.WriteAtomically(path, text, {.mode = 0600});
-}
-
-absl::StatusOr<DnfPackageManager::Locks> DnfPackageManager::ReadLocks() {
-  const auto configuration = files_.Read(kVersionLockConfiguration);
-  if (absl::IsNotFound(configuration.status())) return Locks{};
-  RETURN_IF_ERROR(configuration.status());
-  Locks locks;
-  if (!VersionLockIsEnabled(*configuration)) return locks;
-  locks.path = VersionLockPath(*configuration);
-  if (!absl::StartsWith(locks.path, "/"))
-    return absl::FailedPreconditionError(
-        absl::StrCat(kVersionLockConfiguration, " names no file in locklist"));
-  const auto text = files_.Read(locks.path);
-  if (text.ok()) {
-    locks.text = *text;
-  } else if (!absl::IsNotFound(text.status())) {
-    return text.status();
-  }
-  return locks;
-}
-
-std::map<std::string, int> DnfPackageManager::Priorities() {
-  std::map<std::string, int> priorities;
-  const auto names = files_.List(kRepositoryFolder);
-  if (!names.ok()) return priorities;
-  for (const std::string& name : *names) {
-    if (!absl::EndsWith(name, ".repo")) continue;
-    if (const auto text = files_.Read(absl::StrCat(kRepositoryFolder, "/", name)); text.ok())
-      ReadPriorities(*text, priorities);
-  }
-  return priorities;
-}
-
-absl::StatusOr<std::map<std::string, std::vector<RpmPackage>>> DnfPackageManager::Available(
-    const std::vector<std::string>& names) {
-  std::vector<std::string> arguments = {"repoquery", "--available", "--queryformat",
-                                        kRepoqueryFormat};
-  arguments.insert(arguments.end(), names.begin(), names.end());
-  ASSIGN_OR_RETURN(
-      const sys::ProcessResult result,
-      sys::RunChecked(processes_, {.argv = DnfQuery(arguments), .max_output = kMaxQueryOutput}));
-  const std::map<std::string, int> priorities = Priorities();
-  std::map<std::string, std::vector<RpmPackage>> available;
-  const std::vector<RpmPackage> packages = ParseRepoquery(result.out);
-  for (const std::string& name : names) {
-    const auto [bare, arch] = SplitArchitecture(name);
-    std::vector<RpmPackage>& found = available[name];
-    for (const RpmPackage& package : packages) {
-      const bool fits = arch.empty()
-                            ? options_.machine.empty() || package.arch == options_.machine ||
-                                  package.arch == "noarch"
-                            : package.arch == arch;
-      if (fits && package.name == bare) found.push_back(package);
-    }
-    const auto priority = [&priorities](const RpmPackage& package) {
-      const auto it = priorities.find(package.repository);
-      return it == priorities.end() ? kDefaultPriority : it->second;
-    };
-    std::stable_sort(found.begin(), found.end(), [&](const RpmPackage& a, const RpmPackage& b) {
-      const int first = priority(a), second = priority(b);
-      return first != second ? first < second : CompareRpmVersions(a.version, b.version) > 0;
-    });
-  }
-  return available;
-}
 
 absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
     const std::vector<std::string>& names, bool with_candidates) {
   for (const std::string& name : names) RETURN_IF_ERROR(CheckDnfName(name));
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
-  ASSIGN_OR_RETURN(const Locks lock_list, ReadLocks());
+  ASSIGN_OR_RETURN(const InstalledRpms::Database database, installed_.Read());
+  ASSIGN_OR_RETURN(const LockList::Content lock_list, locks_.Read());
   const VersionLocks locks(lock_list.text);
   std::map<std::string, std::vector<RpmPackage>> available;
   if (with_candidates && !names.empty()) {
-    ASSIGN_OR_RETURN(available, Available(names));
+    ASSIGN_OR_RETURN(available, offered_.Find(names));
   }
   // A transaction that is running counts too: rpm names a package before its script ends, and
   // whoever applies waits for that end.
-  const std::map<std::string, std::string> unfinished = Unfinished(*database);
+  const std::map<std::string, std::string> unfinished = installed_.Unfinished(*database);
   std::map<std::string, PackageStatus> found;
   for (const std::string& name : names) {
     PackageStatus& status = found[name];
@@ -248,8 +95,8 @@ absl::StatusOr<std::map<std::string, PackageStatus>> DnfPackageManager::Query(
 }
 
 absl::StatusOr<std::vector<PackageUpgrade>> DnfPackageManager::Upgrades(UpgradeScope scope) {
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
-  ASSIGN_OR_RETURN(const Locks lock_list, ReadLocks());
+  ASSIGN_OR_RETURN(const InstalledRpms::Database database, installed_.Read());
+  ASSIGN_OR_RETURN(const LockList::Content lock_list, locks_.Read());
   const VersionLocks locks(lock_list.text);
   std::vector<std::string> arguments = {"repoquery", "--upgrades", "--latest-limit=1",
                                         "--queryformat", kRepoqueryFormat};
@@ -280,7 +127,7 @@ absl::StatusOr<std::vector<std::string>> DnfPackageManager::CommandLine(
   // No command of dnf both installs and removes several packages, but a stored transaction does.
   std::vector<std::string> names;
   for (const std::string& item : transaction.install) names.push_back(NameOf(item));
-  ASSIGN_OR_RETURN(const auto available, Available(names));
+  ASSIGN_OR_RETURN(const auto available, offered_.Find(names));
   std::vector<RpmPackage> install, remove;
   for (const std::string& item : transaction.install) {
     const std::string name = NameOf(item);
@@ -292,7 +139,7 @@ absl::StatusOr<std::vector<std::string>> DnfPackageManager::CommandLine(
     if (it == offers.end()) return absl::NotFoundError(Explain(DnfSpec(item), transaction));
     install.push_back(*it);
   }
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  ASSIGN_OR_RETURN(const InstalledRpms::Database database, installed_.Read());
   for (const std::string& name : transaction.remove) {
     const std::vector<RpmPackage> installed = database->Find(name);
     remove.insert(remove.end(), installed.begin(), installed.end());
@@ -327,7 +174,7 @@ absl::StatusOr<PackagePreview> DnfPackageManager::Preview(const PackageTransacti
 }
 
 absl::Status DnfPackageManager::AwaitLock(const PackageObserver& observer) {
-  ASSIGN_OR_RETURN(const std::string folder, DatabaseFolder());
+  ASSIGN_OR_RETURN(const std::string folder, installed_.Folder());
   return AwaitPackageLock([&] { return options_.find_lock_holder(folder); }, options_.lock_timeout,
                           clock_, observer);
 }
@@ -357,14 +204,14 @@ absl::Status DnfPackageManager::Repair(const std::string& what, std::vector<std:
 
 absl::Status DnfPackageManager::RepairInterrupted(const PackageTransaction& transaction,
                                                   const PackageObserver& observer) {
-  absl::StatusOr<Database> database = ReadDatabase();
+  absl::StatusOr<InstalledRpms::Database> database = installed_.Read();
   if (absl::IsInternal(database.status())) {
     RETURN_IF_ERROR(
         Repair("rpm cannot read its database (rpm --rebuilddb)", {"rpm", "--rebuilddb"}, observer));
-    database = ReadDatabase();
+    database = installed_.Read();
   }
   RETURN_IF_ERROR(database.status());
-  RETURN_IF_ERROR(RecordUnfinished(**database));
+  RETURN_IF_ERROR(installed_.RecordUnfinished(**database));
   if ((*database)->has_several_versions()) {
     // dnf knows which packages may stand beside others of their name.
     const auto twice = processes_.Run(
@@ -377,10 +224,10 @@ absl::Status DnfPackageManager::RepairInterrupted(const PackageTransaction& tran
       RETURN_IF_ERROR(Repair(absl::StrCat("two versions of ", absl::StrJoin(names, ", "),
                                           " (dnf remove --duplicates)"),
                              Dnf({"remove", "--duplicates"}), observer));
-    ASSIGN_OR_RETURN(database, ReadDatabase());
+    ASSIGN_OR_RETURN(database, installed_.Read());
   }
   std::vector<std::string> again;
-  for (const auto& [nevra, installed_by] : Unfinished(**database)) {
+  for (const auto& [nevra, installed_by] : installed_.Unfinished(**database)) {
     const RpmPackage* package = (*database)->FindNevra(nevra);
     if (package != nullptr && !absl::c_linear_search(transaction.remove, package->name))
       again.push_back(nevra);
@@ -391,8 +238,8 @@ absl::Status DnfPackageManager::RepairInterrupted(const PackageTransaction& tran
   RETURN_IF_ERROR(
       Repair(absl::StrCat("installing ", absl::StrJoin(again, ", "), " again (dnf reinstall)"),
              Dnf(arguments), observer));
-  ASSIGN_OR_RETURN(database, ReadDatabase());
-  return RecordUnfinished(**database);
+  ASSIGN_OR_RETURN(database, installed_.Read());
+  return installed_.RecordUnfinished(**database);
 }
 
 absl::Status DnfPackageManager::UpdateLists(absl::Duration max_age,
@@ -483,8 +330,8 @@ absl::Status DnfPackageManager::Explain(const DnfFailure& failure, const sys::Pr
 absl::Status DnfPackageManager::CheckScripts(const sys::ProcessResult& result) {
   const std::vector<std::string> failed = ParseUnfinished(result.output);
   if (failed.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
-  RETURN_IF_ERROR(RecordUnfinished(*database));
+  ASSIGN_OR_RETURN(const InstalledRpms::Database database, installed_.Read());
+  RETURN_IF_ERROR(installed_.RecordUnfinished(*database));
   // Scripts of packages that are gone spoil nothing.
   if (absl::c_none_of(
           failed, [&](const std::string& nevra) { return database->FindNevra(nevra) != nullptr; }))
@@ -514,72 +361,6 @@ absl::Status DnfPackageManager::Install(const PackageTransaction& transaction,
   }
 }
 
-absl::Status DnfPackageManager::MoveLocks(const Locks& locks,
-                                          const PackageTransaction& transaction) {
-  if (locks.path.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
-  VersionLocks moved(locks.text);
-  const std::vector<RpmPackage> installed = database->All();
-  for (const std::string& name : transaction.release)
-    for (const RpmPackage& package : database->Find(name)) moved.Release(package);
-  for (const std::string& name : transaction.remove)
-    for (const RpmPackage& package : database->Find(name)) moved.ReleaseOnly(package, installed);
-  for (const std::string& item : transaction.install) {
-    const std::string name = NameOf(item);
-    if (name == item) continue;
-    for (RpmPackage package : database->Find(name)) {
-      if (!moved.Holds(package)) continue;
-      moved.ReleaseOnly(package, installed);
-      package.version = item.substr(name.size() + 1);
-      moved.Hold(package);
-    }
-  }
-  if (moved.Text() == VersionLocks(locks.text).Text()) return absl::OkStatus();
-  return files_.WriteAtomically(locks.path, moved.Text(), {.mode = 0644});
-}
-
-absl::Status DnfPackageManager::RestoreLocks(const Locks& locks, const RpmDatabase& before) {
-  if (locks.path.empty()) return absl::OkStatus();
-  const VersionLocks old(locks.text);
-  VersionLocks restored(locks.text);
-  // A database that cannot be read is repaired before the next transaction.
-  if (const auto now = ReadDatabase(); now.ok()) {
-    for (const RpmPackage& package : before.All()) {
-      if (!old.Holds(package)) continue;
-      const std::vector<RpmPackage> present =
-          (*now)->Find(absl::StrCat(package.name, ".", package.arch));
-      const auto is_held = [&](const RpmPackage& one) { return restored.Holds(one); };
-      if (absl::c_all_of(present, is_held)) continue;
-      if ((*now)->FindNevra(package.Nevra()) == nullptr)
-        restored.ReleaseOnly(package, (*now)->All());
-      for (const RpmPackage& one : present)
-        if (!is_held(one)) restored.Hold(one);
-    }
-  }
-  const std::string text = restored.Text() == old.Text() ? locks.text : restored.Text();
-  return files_.WriteAtomically(locks.path, text, {.mode = 0644});
-}
-
-absl::Status DnfPackageManager::SettleLocks(const std::vector<std::string>& held,
-                                            const PackageTransaction& transaction) {
-  ASSIGN_OR_RETURN(const Locks locks, ReadLocks());
-  if (locks.path.empty()) {
-    if (transaction.hold.empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("a hold needs dnf's versionlock: install ", kVersionLockPackage,
-                     ", and write 'enabled = 1' in ", kVersionLockConfiguration));
-  }
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
-  VersionLocks settled(locks.text);
-  for (const auto* names : {&held, &transaction.hold})
-    for (const std::string& name : *names)
-      if (!absl::c_linear_search(transaction.release, name))
-        for (const RpmPackage& package : database->Find(name))
-          if (!settled.Holds(package)) settled.Hold(package);
-  if (settled.Text() == VersionLocks(locks.text).Text()) return absl::OkStatus();
-  return files_.WriteAtomically(locks.path, settled.Text(), {.mode = 0644});
-}
-
 absl::Status DnfPackageManager::Apply(const PackageTransaction& transaction,
                                       const PackageObserver& observer) {
   if (transaction.empty()) return absl::OkStatus();
@@ -587,8 +368,8 @@ absl::Status DnfPackageManager::Apply(const PackageTransaction& transaction,
   absl::MutexLock lock(&transaction_mutex_);
   RETURN_IF_ERROR(AwaitLock(observer));
   RETURN_IF_ERROR(RepairInterrupted(transaction, observer));
-  ASSIGN_OR_RETURN(const Locks locks, ReadLocks());
-  ASSIGN_OR_RETURN(const Database database, ReadDatabase());
+  ASSIGN_OR_RETURN(const LockList::Content locks, locks_.Read());
+  ASSIGN_OR_RETURN(const InstalledRpms::Database database, installed_.Read());
   const VersionLocks before(locks.text);
   std::vector<std::string> held;
   for (const std::string& item : transaction.install)
@@ -596,14 +377,13 @@ absl::Status DnfPackageManager::Apply(const PackageTransaction& transaction,
                        [&](const RpmPackage& package) { return before.Holds(package); }))
       held.push_back(NameOf(item));
   PackageTransaction whole = transaction;
-  if (!transaction.hold.empty() &&
-      absl::IsNotFound(files_.Read(kVersionLockConfiguration).status()))
-    whole.install.emplace_back(kVersionLockPackage);
-  RETURN_IF_ERROR(MoveLocks(locks, whole));
+  if (!transaction.hold.empty() && !locks_.IsInstalled())
+    whole.install.emplace_back(LockList::kPackage);
+  RETURN_IF_ERROR(locks_.Move(locks, whole));
   absl::Status installed = absl::OkStatus();
   if (!whole.install.empty() || !whole.remove.empty()) installed = Install(whole, observer);
-  if (installed.ok()) return SettleLocks(held, transaction);
-  RETURN_IF_ERROR(RestoreLocks(locks, *database));
+  if (installed.ok()) return locks_.Settle(held, transaction);
+  RETURN_IF_ERROR(locks_.Restore(locks, *database));
   return installed;
 }
 

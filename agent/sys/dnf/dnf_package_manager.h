@@ -3,17 +3,15 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/sys/dnf/dnf_output.h"
-#include "agent/sys/dnf/rpm_database.h"
-#include "agent/sys/dnf/version_locks.h"
+#include "agent/sys/dnf/installed_rpms.h"
+#include "agent/sys/dnf/lock_list.h"
+#include "agent/sys/dnf/offered_rpms.h"
 #include "agent/sys/list_age.h"
 #include "agent/sys/package_lock.h"
 #include "agent/sys/package_manager.h"
@@ -59,24 +57,6 @@ class DnfPackageManager final : public PackageManager {
                                const PackageObserver& observer) override;
 
  private:
-  using Database = std::shared_ptr<const RpmDatabase>;
-  // The list of the versionlock plugin. No path: the plugin is not installed, or switched off.
-  struct Locks {
-    std::string path, text;
-  };
-
-  absl::StatusOr<std::string> DatabaseFolder();
-  absl::StatusOr<Database> ReadDatabase();
-  // Packages that are installed and not finished, as Nevra() → the transaction that installed them.
-  std::map<std::string, std::string> Unfinished(const RpmDatabase& database);
-  // Keeps what Unfinished() finds: dnf's history says it of the last transaction alone.
-  absl::Status RecordUnfinished(const RpmDatabase& database);
-  absl::StatusOr<Locks> ReadLocks();
-  // The packages of that name in the repositories, the one that dnf would install first.
-  absl::StatusOr<std::map<std::string, std::vector<RpmPackage>>> Available(
-      const std::vector<std::string>& names);
-  std::map<std::string, int> Priorities();
-
   absl::Status AwaitLock(const PackageObserver& observer);
   absl::Status RepairInterrupted(const PackageTransaction& transaction,
                                  const PackageObserver& observer);
@@ -88,15 +68,6 @@ class DnfPackageManager final : public PackageManager {
   absl::StatusOr<std::vector<std::string>> CommandLine(const PackageTransaction& transaction);
   // The error of packages whose scripts failed in a transaction that came to its end.
   absl::Status CheckScripts(const sys::ProcessResult& result);
-  // Changes the locks so that dnf sees the versions that the transaction names.
-  absl::Status MoveLocks(const Locks& locks, const PackageTransaction& transaction);
-  // The list as it was before a transaction that failed. What it held and the transaction has
-  // replaced all the same is locked in its present version: dnf would not see it otherwise, and
-  // could not install it again.
-  absl::Status RestoreLocks(const Locks& locks, const RpmDatabase& before);
-  // Locks what is held afterwards, in the versions that are installed now.
-  absl::Status SettleLocks(const std::vector<std::string>& held,
-                           const PackageTransaction& transaction);
   absl::StatusOr<sys::ProcessResult> RunTool(std::vector<std::string> argv, absl::Duration timeout,
                                              const PackageObserver& observer);
   absl::StatusOr<bool> Remedy(const DnfFailure& failure, const PackageObserver& observer);
@@ -108,15 +79,11 @@ class DnfPackageManager final : public PackageManager {
   sys::ProcessRunner& processes_;
   Clock& clock_;
   const DnfOptions options_;
+  InstalledRpms installed_;
+  const OfferedRpms offered_;
+  LockList locks_;
   ListAge age_;
-
   absl::Mutex transaction_mutex_;  // one at a time, held for minutes; never by Query()
-  absl::Mutex cache_mutex_;
-  std::string database_folder_ ABSL_GUARDED_BY(cache_mutex_);
-  Database database_ ABSL_GUARDED_BY(cache_mutex_);
-  std::string database_state_ ABSL_GUARDED_BY(cache_mutex_);  // of its files, when it was read
-  std::vector<std::string> history_ ABSL_GUARDED_BY(cache_mutex_);
-  std::string history_state_ ABSL_GUARDED_BY(cache_mutex_);
 };
 
 }  // namespace muster::agent
