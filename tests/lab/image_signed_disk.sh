@@ -13,6 +13,8 @@ source "$(dirname "$0")/image_machine.sh"
 
 export machine_firmware=.secboot
 on_node() { muster exec d001 -- "$@"; }  # COMMAND…
+# An agent tells its facts a moment after it has connected.
+has_argument() { [[ " $(arguments)" == *" $1"* ]]; }  # WORD
 arguments() { muster -o json node facts d001 | read_json 'print(value["os"]["kernel_arguments"])'; }
 boot_id() { on_node cat /proc/sys/kernel/random/boot_id 2>/dev/null | tail -n 1; }
 # The boot that is not BOOT has its agent connected.
@@ -82,7 +84,7 @@ muster node approve d001 --key "$(node_json enrollment_fingerprint)"
 wait_for 120 "its agent" is_connected
 wait_for 60 "the root to stay" has_event boot.healthy
 expect_contains "$(on_node cat /sys/kernel/security/lockdown)" "[integrity]" "the kernel's lockdown"
-expect_contains "$(arguments)" "muster.slot=a" "the facts of the node"
+wait_for 60 "the facts of the node" has_argument muster.slot=a
 uuid=$(node_json uuid)
 before=$(boot_id)
 power_off
@@ -123,7 +125,7 @@ build stateful --keys "$work/keys"
 expect_equal 0 "$RC" "exit code"
 power_on_with_disk
 wait_for $((2 * limit)) "the agent on the other root" is_connected_after "$before"
-expect_contains "$(arguments)" "muster.slot=b" "the facts of the node"
+wait_for 60 "the facts of the node" has_argument muster.slot=b
 expect_equal "$uuid" "$(node_json uuid)" "the node"
 on_node test -e /etc/second
 muster boot show
