@@ -117,7 +117,12 @@ const BootEntry* FallenBackFrom(const std::vector<BootEntry>& entries, char runn
 }
 
 bool HasWayBack(const std::vector<BootEntry>& entries, char running) {
-  return IsGood(FindEntry(entries, OtherSlot(running)));
+  const BootEntry* const mine = FindEntry(entries, running);
+  const BootEntry* const other = FindEntry(entries, OtherSlot(running));
+  // Firmware that has started what was signed starts nothing else.
+  const bool is_startable =
+      other != nullptr && (other->is_signed || mine == nullptr || !mine->is_signed);
+  return IsGood(other) && is_startable;
 }
 
 }  // namespace muster::agent::disk

@@ -59,7 +59,7 @@ uint64_t NextGeneration(const std::vector<BootEntry>& entries);
 // The entry of a newer root than the one that runs, which has used up its tries; nullptr: there is
 // none.
 const BootEntry* FallenBackFrom(const std::vector<BootEntry>& entries, char running);
-// Whether the machine could go back to another root that has come up.
+// Whether the machine could go back to another root that has come up, and that its firmware starts.
 bool HasWayBack(const std::vector<BootEntry>& entries, char running);
 
 }  // namespace muster::agent::disk

@@ -36,6 +36,8 @@ constexpr char kWordsInState[] = "/words";
 constexpr char kMachineId[] = "/etc/machine-id";
 constexpr char kSshFolder[] = "/etc/ssh";
 constexpr absl::string_view kSshKeys = "ssh_host_";
+// Whoever was root there makes no program of them.
+constexpr unsigned kHandedOnMode = 0644;
 
 std::string ByUuid(const Partition& partition) {
   return absl::StrCat("/dev/disk/by-partuuid/", partition.uuid);
@@ -269,7 +271,7 @@ absl::Status Installer::PrepareState(const InstallOrder& order, char slot) {
     ASSIGN_OR_RETURN(const auto view, means_.files.View(other + path));
     if (!view.has_value() || view->stat.type != sys::FileType::kRegular) return absl::OkStatus();
     return means_.files.WriteAtomically(absl::StrCat(own, "/upper", path), view->content,
-                                        {.mode = view->stat.mode});
+                                        {.mode = view->stat.mode & kHandedOnMode});
   };
   RETURN_IF_ERROR(hand_on(kMachineId));
   ASSIGN_OR_RETURN(const auto keys, means_.files.Stat(other + kSshFolder));

@@ -30,8 +30,8 @@ class SignedFiles {
   // What `means` refers to must outlive the object.
   explicit SignedFiles(Means means) : means_(std::move(means)) {}
 
-  // Fetches a file of so many bytes by plain HTTP, again where it is cut off, and returns its path
-  // in the folder. `path` is that on the server. DataLoss: it has another digest.
+  // Fetches a file of so many bytes by plain HTTP, anew where that fails, and returns its path in
+  // the folder. `path` is that on the server. DataLoss: it has another digest.
   absl::StatusOr<std::string> Fetch(const std::string& path, const std::string& sha256,
                                     uint64_t bytes);
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/id.h"
 #include "common/value/image_manifest.h"
 #include "muster/v1/image.pb.h"
 
@@ -91,7 +90,6 @@ std::string BootState::Begin(CurrentBoot begun, const std::string& trouble, absl
                        last.image == begun.boot.image && last.order_id == begun.boot.order_id;
   if (is_same) return last.boot_id;
   nodes_.erase(last.boot_id);
-  begun.boot.boot_id = NewUuid();
   begun.boot.began_at = now;
   current = std::move(begun);
   nodes_[current.boot.boot_id] = current.boot.node;
@@ -119,6 +117,11 @@ void BootState::UseUp(const CurrentBoot& current) {
   if (order == orders_.end() || order->second.order_id != current.boot.order_id) return;
   keep_({.used_up = order->second});
   orders_.erase(order);
+}
+
+void BootState::OnDiskOrdered(const std::string& boot_id) {
+  if (CurrentBoot* const current = FindMutable(boot_id); current != nullptr)
+    current->is_signed = true;
 }
 
 void BootState::OnScriptSent(const std::string& boot_id, absl::Time now) {
@@ -169,7 +172,8 @@ void BootState::OnWritten(const CurrentBoot& current, absl::Time now) {
           .boot_id = current.boot.boot_id,
           .what = current.boot.what,
           .image = current.boot.image,
-          .written_at = now};
+          .written_at = now,
+          .is_signed = current.is_signed};
   keep_({.disk = disk});
   if (current.used_up_by == UsedUpBy::kWritten) UseUp(current);
 }

@@ -32,7 +32,8 @@ struct CurrentBoot {
   std::string root_sha256;            // of the image
   uint64_t root_bytes = 0;            // the same
   std::string rack;                   // of the node; "" after a restart
-  bool is_for_disk = false;           // the image is written to a disk
+  bool is_for_disk = false;           // the image is written to a disk,
+  bool is_signed = false;             // and with it what was signed; false after a restart
   std::vector<BootStepRecord> steps;  // each phase once
 };
 
@@ -78,9 +79,11 @@ class BootState {
   void PutOrder(BootOrderRecord order);
   void RemoveOrder(const std::string& node) { orders_.erase(node); }
 
-  // Begins a boot, whose id and time are set here, unless it is the same as the node's last one.
-  // Returns its id. `trouble`: why nothing can be booted; "": something can.
+  // Begins a boot, whose time is set here, unless it is the same as the node's last one. Returns
+  // the id of the one or the other. `trouble`: why nothing can be booted; "": something can.
   std::string Begin(CurrentBoot begun, const std::string& trouble, absl::Time now);
+  // The machine was told by the controller itself to write its disk.
+  void OnDiskOrdered(const std::string& boot_id);
   // The last byte of it was sent.
   void OnScriptSent(const std::string& boot_id, absl::Time now);
   void OnArtifactSent(const std::string& boot_id, absl::string_view image,

@@ -37,16 +37,20 @@ absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore
   return found;
 }
 
-// nullptr: the addresses are of no node, or of several.
-const Node* NodeOf(const Inventory& inventory, const std::vector<std::string>& macs) {
+// The node that has one of the addresses, and no other one has. FailedPrecondition: there is none.
+absl::StatusOr<const Node*> NodeOf(const Inventory& inventory,
+                                   const std::vector<std::string>& macs) {
   const Node* node = nullptr;
   for (const std::string& mac : macs) {
     const Node* const found = inventory.FindMac(mac);
     if (found == nullptr || found == node) continue;
-    if (node != nullptr) return nullptr;
+    if (node != nullptr)
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the MAC addresses of this machine belong to ", node->name, " and to ", found->name));
     node = found;
   }
-  return node;
+  if (node != nullptr) return node;
+  return absl::FailedPreconditionError("no node has any of this machine's MAC addresses");
 }
 
 std::vector<std::string> NamesOf(const std::vector<const Node*>& nodes) {
@@ -209,9 +213,8 @@ absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_vi
 absl::StatusOr<DiskOrder> Boots::DiskOrderOf(const std::vector<std::string>& macs,
                                              absl::string_view root_sha256) {
   ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
-  const Node* const node = inventory == nullptr ? nullptr : NodeOf(*inventory, macs);
-  if (node == nullptr)
-    return absl::FailedPreconditionError("no node of the inventory has a MAC address of it");
+  if (inventory == nullptr) return absl::FailedPreconditionError("there is no inventory yet");
+  ASSIGN_OR_RETURN(const Node* const node, NodeOf(*inventory, macs));
   absl::MutexLock lock(&mutex_);
   const CurrentBoot* const last = state_.LastOf(node->name);
   if (last == nullptr || !last->is_for_disk || last->root_sha256 != root_sha256)
@@ -221,10 +224,12 @@ absl::StatusOr<DiskOrder> Boots::DiskOrderOf(const std::vector<std::string>& mac
   if (disk != nullptr && disk->boot_id == last->boot.boot_id)
     return absl::FailedPreconditionError(
         absl::StrCat("the disk of ", node->name, " holds ", disk->what, " already"));
-  ASSIGN_OR_RETURN(const auto image, means_.images.Get(last->boot.image));
-  RETURN_IF_ERROR(SignedLineOf(*image).status());
+  const auto image = means_.images.Get(last->boot.image);
+  if (!image.ok()) return absl::FailedPreconditionError(image.status().message());
+  RETURN_IF_ERROR(SignedLineOf(**image).status());
+  state_.OnDiskOrdered(last->boot.boot_id);
   const Decision decision = Decide(*inventory, *node, state_.OrderOf(node->name));
-  return DiskOrder{.image = image,
+  return DiskOrder{.image = *image,
                    .device = BootDefaultOf(*inventory, *node).disk,
                    .node = JoinOf(*inventory, *node, decision).empty() ? "" : node->name};
 }
@@ -283,8 +288,11 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
       }
     }
     const BootDiskRecord* const disk = state_.DiskOf(node->name);
-    const bool is_there =
-        image.ok() && IsForDisk(**image) && disk != nullptr && disk->image == (*image)->digest();
+    // A disk that boots what was not signed is written anew for a node that is to boot nothing
+    // else.
+    const bool is_there = image.ok() && IsForDisk(**image) && disk != nullptr &&
+                          disk->image == (*image)->digest() &&
+                          (disk->is_signed || answer.command_line.empty());
     // The inventory says what the disk is to hold; an order, that it is written.
     if (is_there && decision.source == Decision::Source::kInventory) {
       answer.kind = Answer::Kind::kDisk;
@@ -301,6 +309,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
     }
   }
   CurrentBoot begun;
+  begun.boot.boot_id = NewUuid();
   begun.boot.node = node->name;
   begun.boot.mac = mac;
   begun.boot.what = answer.what;

@@ -31,7 +31,7 @@ constexpr JoinStateRow kJoinStates[] = {
     {JoinResult::kRejected, v1::ENROLLMENT_STATE_REJECTED},
 };
 
-// More network cards than a machine has.
+// More than any machine has.
 constexpr int kMaxMacs = 256;
 
 v1::DiskFile FileOf(const v1::Image& image, const v1::ImageArtifact& artifact) {

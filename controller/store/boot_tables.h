@@ -48,7 +48,8 @@ struct BootDiskRecord {
   std::string what;     // "debian-worker-disk@1a2b3c4d5e6f"
   std::string image;    // its digest
   absl::Time written_at;
-  int outcome = 0;  // v1::BootPhase, HEALTHY or FALLEN_BACK; 0: not known yet
+  int outcome = 0;         // v1::BootPhase, HEALTHY or FALLEN_BACK; 0: not known yet
+  bool is_signed = false;  // what firmware starts from it
 };
 
 class BootTable {

@@ -16,7 +16,8 @@ namespace muster::agent {
 
 struct PackageTransaction;
 
-// The list of dnf's versionlock plugin. Not thread-safe but for IsInstalled() and Read().
+// The list of dnf's versionlock plugin. Not thread-safe, except IsInstalled() and
+// Read().
 class LockList {
  public:
   // Of the plugin.

@@ -67,9 +67,9 @@ absl::Status SociBootTable::PutDisk(const BootDiskRecord& disk) {
   return Guard(context_.path, "boots.PutDisk", [&]() -> absl::Status {
     context_.session
         << "INSERT OR REPLACE INTO boot_disks (node, boot_id, what, image, written_at, "
-           "outcome) VALUES (:node, :id, :what, :image, :at, :outcome)",
+           "outcome, is_signed) VALUES (:node, :id, :what, :image, :at, :outcome, :signed)",
         use(disk.node), use(disk.boot_id), use(disk.what), use(disk.image), use(disk.written_at),
-        use(disk.outcome);
+        use(disk.outcome), use(disk.is_signed);
     return absl::OkStatus();
   });
 }
@@ -79,10 +79,10 @@ absl::StatusOr<std::vector<BootDiskRecord>> SociBootTable::ListDisks() {
       context_.path, "boots.ListDisks", [&]() -> absl::StatusOr<std::vector<BootDiskRecord>> {
         BootDiskRecord row;
         soci::statement statement =
-            (context_.session.prepare << "SELECT node, boot_id, what, image, written_at, outcome "
-                                         "FROM boot_disks ORDER BY node",
+            (context_.session.prepare << "SELECT node, boot_id, what, image, written_at, outcome, "
+                                         "is_signed FROM boot_disks ORDER BY node",
              into(row.node), into(row.boot_id), into(row.what), into(row.image),
-             into(row.written_at), into(row.outcome));
+             into(row.written_at), into(row.outcome), into(row.is_signed));
         return ReadAll(statement, row);
       });
 }

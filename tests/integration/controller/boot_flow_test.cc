@@ -373,6 +373,7 @@ TEST_F(BootFlowTest, TheControllerItselfTellsAMachineOfItsDisk) {
   EXPECT_EQ(Body(Get(order.kernel().path())), "a signed kernel");
   EXPECT_EQ(order.loader().size_bytes(), 15u);
   EXPECT_EQ(Body(Get(order.loader().path())), "a signed loader");
+  Get(absl::StrCat("/image/", image, "/loader.efi?boot=", Shown().last().boot_id()));
   EXPECT_THAT(Get(PathIn(script, "phase=denied")), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "DENIED")) << "the loader is no step";
 

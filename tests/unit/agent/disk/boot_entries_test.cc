@@ -110,6 +110,11 @@ TEST(BootEntries, TheWayBackIsARootThatHasComeUp) {
   EXPECT_TRUE(HasWayBack({Entry('a', {}, 1), Entry('b', 2, 2)}, 'b'));
   EXPECT_FALSE(HasWayBack({Entry('a', 1, 1), Entry('b', 2, 2)}, 'b'));
   EXPECT_FALSE(HasWayBack({Entry('a', 2, 1)}, 'a'));
+  BootEntry signed_one = Entry('b', 2, 2);
+  signed_one.is_signed = true;
+  EXPECT_FALSE(HasWayBack({Entry('a', {}, 1), signed_one}, 'b')) << "firmware starts it no more";
+  signed_one.tries_left.reset();
+  EXPECT_TRUE(HasWayBack({Entry('a', 2, 3), signed_one}, 'a'));
 }
 
 }  // namespace

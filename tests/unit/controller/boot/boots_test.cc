@@ -527,12 +527,31 @@ TEST_F(BootsTest, ADiskIsWrittenAsTheControllerSaysItselfAndOnce) {
 
   EXPECT_THAT(boots_->DiskOrderOf(macs, Sha256Hex("another root")),
               is_refused("is not to boot this image"));
-  EXPECT_THAT(boots_->DiskOrderOf({"aa:aa:aa:aa:aa:aa"}, root), is_refused("no node"));
-  EXPECT_THAT(boots_->DiskOrderOf({kMac, "0c:42:a1:00:12:03"}, root), is_refused("no node"))
-      << "a machine is one node";
+  EXPECT_THAT(boots_->DiskOrderOf({"aa:aa:aa:aa:aa:aa"}, root), is_refused("no node has any"));
+  EXPECT_THAT(boots_->DiskOrderOf({kMac, "0c:42:a1:00:12:03"}, root),
+              is_refused("belong to c001 and to c002"));
   ASSERT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
   EXPECT_THAT(boots_->DiskOrderOf(macs, root), is_refused("holds stateful@"))
       << "whoever repeats an old boot has it written again";
+}
+
+TEST_F(BootsTest, ADiskThatBootsWhatWasNotSignedIsWrittenAnewForANodeThatBootsNothingElse) {
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  const std::string node = R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful)";
+  Describe(node + "}}");
+  EXPECT_OK(boots_->OnReport(BootImage().boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  Describe(node + ", boot_signed: true}}");
+  Sign(image);
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  EXPECT_EQ(answer.kind, Answer::Kind::kImage);
+  ASSERT_OK(boots_->DiskOrderOf({kMac}, Sha256Hex("the root")));
+  EXPECT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  clock_.Advance(absl::Minutes(1));
+  Restart();
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
 }
 
 TEST_F(BootsTest, AStrangerBootsASignedKernelImageToTellOfItself) {

@@ -275,10 +275,47 @@ TEST_F(ImageStoreTest, ASignedKernelImageIsKeptBesideTheManifest) {
   std::ofstream(ArtifactPath("signed 2")) << "signed 3";
   EXPECT_THAT(Verify(*store_->Find("worker").value()).value(),
               ElementsAre(HasSubstr("signed.efi has the digest")));
+  kernel.mutable_artifact()->set_name("kernel");
+  EXPECT_THAT(
+      store_->KeepSigned(image, kernel),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("signed_kernel.artifact.name")));
   EXPECT_OK(store_->Remove(*store_->Find("worker").value(), now_));
   EXPECT_FALSE(Has("signed 2"));
-
+  kernel.mutable_artifact()->set_name("signed.efi");
   EXPECT_THAT(store_->KeepSigned(image, kernel), StatusIs(absl::StatusCode::kNotFound, _));
+}
+
+TEST_F(ImageStoreTest, TheLoaderOfADiskIsKeptAndGoesWithTheKernelImage) {
+  Upload("kernel");
+  Upload("root");
+  v1::ImageManifest manifest = Manifest("stateful", "kernel", "root");
+  manifest.set_kind("disk");
+  manifest.mutable_disk()->set_device("blank");
+  manifest.mutable_disk()->set_esp_mib(512);
+  manifest.mutable_disk()->set_root_mib(1024);
+  const v1::Image image = **store_->Keep(manifest, now_, "admin:alice");
+  v1::SignedKernel kernel;
+  const auto describe = [](v1::ImageArtifact& artifact, const std::string& name,
+                           const std::string& content) {
+    artifact.set_name(name);
+    artifact.set_sha256(Sha256Hex(content));
+    artifact.set_size_bytes(content.size());
+  };
+  describe(*kernel.mutable_artifact(), "signed.efi", "signed");
+  describe(*kernel.mutable_loader(), "loader.efi", "loader");
+  kernel.set_certificate_sha256(Sha256Hex("certificate"));
+  Upload("signed");
+  EXPECT_THAT(store_->KeepSigned(image, kernel),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("loader.efi")));
+  Upload("loader");
+  ASSERT_OK(store_->KeepSigned(image, kernel));
+  Open();
+  EXPECT_EQ(store_->Sweep(absl::Now() + absl::Hours(2)).value(), 0u);
+  std::ofstream(ArtifactPath("loader")) << "lOader";
+  EXPECT_THAT(Verify(*store_->Find("stateful").value()).value(),
+              ElementsAre(HasSubstr("loader.efi has the digest")));
+  EXPECT_OK(store_->Remove(*store_->Find("stateful").value(), now_));
+  EXPECT_FALSE(Has("loader"));
 }
 
 TEST_F(ImageStoreTest, WhatAKilledWriterLeftGoesAtTheNextStart) {
