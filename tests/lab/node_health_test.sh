@@ -136,8 +136,8 @@ job=$(lab exec login1 sbatch --parsable --output=/dev/null -w c001 --wrap 'sleep
 wait_for 30 "job $job runs" is_running "$job"
 lab exec c001 touch /run/stuck          # gone with the boot
 lab exec c002 touch /var/tmp/broken     # not gone with it
-wait_for 30 "c001 is drained" is_drained_for c001 "muster:health:stuck"
-wait_for 30 "its reboot has begun" has_condition c001 "rebooted once by u-"
+wait_for 60 "c001 is drained" is_drained_for c001 "muster:health:stuck"
+wait_for 60 "its reboot has begun" has_condition c001 "rebooted once by u-"
 # The drain is in Slurm, and the rollout waits for the job.
 lab exec login1 systemctl kill -s KILL musterd
 wait_for 30 "musterd is back" muster status
