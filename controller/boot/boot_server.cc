@@ -42,9 +42,9 @@ ImageScript ScriptOf(const Answer& answer, const std::string& server) {
   ImageScript script;
   script.server = server;
   script.image = answer.image->digest();
-  const v1::ImageArtifact* const root = FindArtifact(*answer.image, kRootArtifact);
-  script.root_sha256 = root == nullptr ? "" : root->sha256();
-  script.root_bytes = root == nullptr ? 0 : root->size_bytes();
+  const v1::ImageArtifact root = RootOf(*answer.image);
+  script.root_sha256 = root.sha256();
+  script.root_bytes = root.size_bytes();
   script.has_peers = answer.has_peers;
   const auto& arguments = answer.image->manifest().kernel_arguments();
   script.kernel_arguments.assign(arguments.begin(), arguments.end());

@@ -119,11 +119,6 @@ void BootState::UseUp(const CurrentBoot& current) {
   orders_.erase(order);
 }
 
-void BootState::OnDiskOrdered(const std::string& boot_id) {
-  if (CurrentBoot* const current = FindMutable(boot_id); current != nullptr)
-    current->is_signed = true;
-}
-
 void BootState::OnScriptSent(const std::string& boot_id, absl::Time now) {
   CurrentBoot* const current = FindMutable(boot_id);
   if (current == nullptr) return;

@@ -33,7 +33,7 @@ struct CurrentBoot {
   uint64_t root_bytes = 0;            // the same
   std::string rack;                   // of the node; "" after a restart
   bool is_for_disk = false;           // the image is written to a disk,
-  bool is_signed = false;             // and with it what was signed; false after a restart
+  bool is_signed = false;             // and with it what was signed; not known after a restart
   std::vector<BootStepRecord> steps;  // each phase once
 };
 
@@ -82,8 +82,6 @@ class BootState {
   // Begins a boot, whose time is set here, unless it is the same as the node's last one. Returns
   // the id of the one or the other. `trouble`: why nothing can be booted; "": something can.
   std::string Begin(CurrentBoot begun, const std::string& trouble, absl::Time now);
-  // The machine was told by the controller itself to write its disk.
-  void OnDiskOrdered(const std::string& boot_id);
   // The last byte of it was sent.
   void OnScriptSent(const std::string& boot_id, absl::Time now);
   void OnArtifactSent(const std::string& boot_id, absl::string_view image,

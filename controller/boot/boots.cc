@@ -198,9 +198,7 @@ absl::StatusOr<BootWords> Boots::WordsOf(const std::string& mac, absl::string_vi
   const CurrentBoot* const last = state_.LastOf(node->name);
   if (last == nullptr || last->boot.image.empty() || last->root_sha256 != root_sha256) return other;
   const BootDefault written = BootDefaultOf(*inventory, *node);
-  const bool joins =
-      !JoinOf(*inventory, *node, Decide(*inventory, *node, state_.OrderOf(node->name))).empty();
-  return BootWords{.node = joins ? node->name : "",
+  return BootWords{.node = NameToJoin(*inventory, *node),
                    .image = last->boot.image,
                    .boot_id = last->boot.boot_id,
                    .root_bytes = last->root_bytes,
@@ -217,9 +215,11 @@ absl::StatusOr<DiskOrder> Boots::DiskOrderOf(const std::vector<std::string>& mac
   ASSIGN_OR_RETURN(const Node* const node, NodeOf(*inventory, macs));
   absl::MutexLock lock(&mutex_);
   const CurrentBoot* const last = state_.LastOf(node->name);
-  if (last == nullptr || !last->is_for_disk || last->root_sha256 != root_sha256)
+  const BootDefault written = BootDefaultOf(*inventory, *node);
+  if (last == nullptr || !last->is_for_disk || last->root_sha256 != root_sha256 ||
+      !written.signed_choice.is_signed)
     return absl::FailedPreconditionError(
-        absl::StrCat(node->name, " is not to boot this image for disks"));
+        absl::StrCat(node->name, " is not to boot this image for disks, signed"));
   const BootDiskRecord* const disk = state_.DiskOf(node->name);
   if (disk != nullptr && disk->boot_id == last->boot.boot_id)
     return absl::FailedPreconditionError(
@@ -227,11 +227,7 @@ absl::StatusOr<DiskOrder> Boots::DiskOrderOf(const std::vector<std::string>& mac
   const auto image = means_.images.Get(last->boot.image);
   if (!image.ok()) return absl::FailedPreconditionError(image.status().message());
   RETURN_IF_ERROR(SignedLineOf(**image).status());
-  state_.OnDiskOrdered(last->boot.boot_id);
-  const Decision decision = Decide(*inventory, *node, state_.OrderOf(node->name));
-  return DiskOrder{.image = *image,
-                   .device = BootDefaultOf(*inventory, *node).disk,
-                   .node = JoinOf(*inventory, *node, decision).empty() ? "" : node->name};
+  return DiskOrder{.image = *image, .device = written.disk, .node = NameToJoin(*inventory, *node)};
 }
 
 absl::StatusOr<bool> Boots::OnDiscovery(const std::string& mac, absl::string_view peer,
@@ -258,6 +254,11 @@ std::string Boots::JoinOf(const Inventory& inventory, const Node& node,
   JoinWord join = means_.join;
   join.node = node.name;
   return join.ToString();
+}
+
+std::string Boots::NameToJoin(const Inventory& inventory, const Node& node) const {
+  const Decision decision = Decide(inventory, node, state_.OrderOf(node.name));
+  return JoinOf(inventory, node, decision).empty() ? "" : node.name;
 }
 
 absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view peer) {
@@ -317,6 +318,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
   begun.used_up_by = WhatUsesUp(decision, answer.is_for_disk);
   begun.rack = node->rack;
   begun.is_for_disk = answer.is_for_disk;
+  begun.is_signed = !answer.command_line.empty();
   if (answer.image != nullptr) {
     begun.boot.image = answer.image->digest();
     const v1::ImageArtifact root = RootOf(*answer.image);

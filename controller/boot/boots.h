@@ -151,6 +151,9 @@ class Boots {
   // it is not.
   absl::StatusOr<std::string> SignedLineOf(const v1::Image& image) const;
   std::string JoinOf(const Inventory& inventory, const Node& node, const Decision& decision) const;
+  // The name under which a machine joins that has booted a signed kernel image; "": it does not.
+  std::string NameToJoin(const Inventory& inventory, const Node& node) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void Wait(BootChange change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Means means_;

@@ -542,8 +542,15 @@ TEST_F(BootsTest, ADiskThatBootsWhatWasNotSignedIsWrittenAnewForANodeThatBootsNo
   Describe(node + "}}");
   EXPECT_OK(boots_->OnReport(BootImage().boot_id, v1::BOOT_PHASE_WRITTEN, ""));
   EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
-  Describe(node + ", boot_signed: true}}");
+  EXPECT_OK(Order("stateful", true));
   Sign(image);
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kImage);
+  EXPECT_THAT(boots_->DiskOrderOf({kMac}, Sha256Hex("the root")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("signed")))
+      << "whoever asks for a node that boots unsigned";
+  EXPECT_OK(boots_->Clear(Select(*inventory_, "c001").value(), {.name = "admin:alice"}));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  Describe(node + ", boot_signed: true}}");
   const Answer answer = boots_->Begin(kMac, kPeer).value();
   EXPECT_EQ(answer.kind, Answer::Kind::kImage);
   ASSERT_OK(boots_->DiskOrderOf({kMac}, Sha256Hex("the root")));
