@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/text/kernel_arguments.h"
+#include "common/value/image_manifest.h"
 
 namespace muster::agent::disk {
 namespace {
@@ -83,7 +84,7 @@ std::string RenderBootEntry(const BootEntry& entry, const std::vector<std::strin
   const std::string words = absl::StrJoin(options, " ");
   const std::string boots =
       entry.is_signed
-          ? absl::StrCat("efi ", folder, "/", kSignedKernel, "\n", kSignedWords, words)
+          ? absl::StrCat("efi ", folder, "/", kSignedArtifact, "\n", kSignedWords, words)
           : absl::StrCat("linux ", folder, "/kernel\ninitrd ", folder, "/initrd\noptions ", words);
   // The loader compares versions as strings of digits and letters: a fixed width is safe with all.
   return absl::StrCat("title ", entry.image, " (root ", std::string(1, entry.slot),
@@ -120,9 +121,8 @@ bool HasWayBack(const std::vector<BootEntry>& entries, char running) {
   const BootEntry* const mine = FindEntry(entries, running);
   const BootEntry* const other = FindEntry(entries, OtherSlot(running));
   // Firmware that has started what was signed starts nothing else.
-  const bool is_startable =
-      other != nullptr && (other->is_signed || mine == nullptr || !mine->is_signed);
-  return IsGood(other) && is_startable;
+  const bool has_to_be_signed = mine != nullptr && mine->is_signed;
+  return IsGood(other) && (other->is_signed || !has_to_be_signed);
 }
 
 }  // namespace muster::agent::disk

@@ -46,8 +46,6 @@ std::optional<BootEntry> ReadBootEntry(absl::string_view file_name, absl::string
 std::string BootEntryName(char slot, std::optional<int> tries_left);
 // The name under which one that has never come up is kept out of the loader's way.
 std::string FailedEntryName(char slot);
-// The name of a signed kernel image in the folder of its root.
-inline constexpr char kSignedKernel[] = "signed.efi";
 // The text of an entry; `options` are its words.
 std::string RenderBootEntry(const BootEntry& entry, const std::vector<std::string>& options);
 

@@ -16,6 +16,7 @@
 #include "common/sys/atomic_write.h"
 #include "common/sys/file_system.h"
 #include "common/value/disk_layout.h"
+#include "common/value/image_manifest.h"
 
 namespace muster::agent::disk {
 namespace {
@@ -235,7 +236,7 @@ absl::Status Installer::WriteBootFiles(const InstallOrder& order, char slot) {
   const std::string folder = absl::StrCat(Esp(), "/muster/", std::string(1, slot));
   std::vector<std::pair<std::string, std::string>> copies;
   if (order.IsSigned()) {
-    copies = {{order.signed_kernel, absl::StrCat(folder, "/", kSignedKernel)},
+    copies = {{order.signed_kernel, absl::StrCat(folder, "/", kSignedArtifact)},
               {order.signed_loader, Esp() + kLoaderOnDisk}};
   } else {
     ASSIGN_OR_RETURN(const std::string kernel,

@@ -29,11 +29,11 @@ struct InstallOrder {
   std::string report;     // URL that is told what becomes of it; "": nobody is
   std::string join;       // the value of kJoinWord, which the disk keeps; "": none
   std::string device;     // of the inventory, see CheckDiskName(); "": as the image says
-  // Of an image that is booted signed: files with the boot loader and the kernel image, and the
-  // name under which the machine joins, "": it does not. "": the root has loader, kernel and
+  // Files with what firmware with Secure Boot starts. "": the root has loader, kernel and
   // initramfs.
   std::string signed_loader = {};
   std::string signed_kernel = {};
+  // The name under which a machine joins that boots them; "": it does not join by itself.
   std::string node = {};
 
   bool IsSigned() const { return !signed_kernel.empty(); }

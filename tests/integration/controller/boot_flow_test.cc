@@ -375,7 +375,7 @@ TEST_F(BootFlowTest, TheControllerItselfTellsAMachineOfItsDisk) {
   EXPECT_EQ(Body(Get(order.loader().path())), "a signed loader");
   Get(absl::StrCat("/image/", image, "/loader.efi?boot=", Shown().last().boot_id()));
   EXPECT_THAT(Get(PathIn(script, "phase=denied")), StartsWith("HTTP/1.1 200 "));
-  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "DENIED")) << "the loader is no step";
+  EXPECT_THAT(Steps(), ElementsAre("SCRIPT", "DENIED")) << "the loader is not a step";
 
   EXPECT_THAT(Get(absl::StrCat("/report/", Shown().last().boot_id(), "?phase=written")),
               StartsWith("HTTP/1.1 200 "));
