@@ -16,11 +16,6 @@ on_node() {  # COMMAND…: as root of d001, whose host key may never change
     -o StrictHostKeyChecking=accept-new "root@$network.240" "$@"
 }
 answers() { on_node true </dev/null; }
-is_connected_after() {  # BOOT THAT IT IS NOT
-  local boot
-  muster -o json node list d001 | read_json 'assert value["nodes"][0]["connected"]' && boot=$(boot_id) &&
-    [[ -n $boot && $boot != "$1" ]]
-}
 boot_id() { on_node cat /proc/sys/kernel/random/boot_id </dev/null; }
 slot() { on_node cat /proc/cmdline </dev/null | sed 's/.*muster.slot=\(.\).*/\1/'; }
 on_disk() { muster -o json boot show d001 | read_json 'print(value["nodes"][0].get("disk", ""))'; }

@@ -47,6 +47,10 @@ has_event() { says -F "$1" muster event list d001 --kind boot; }  # KIND
 node_json() { muster -o json node list d001 | read_json 'print(value["nodes"][0].get(sys.argv[1], ""))' "$1"; }  # FIELD
 is_waiting() { [[ -n $(node_json enrollment_fingerprint) ]]; }
 is_connected() { [[ $(node_json connected) == True ]]; }
+is_connected_after() {  # BOOT: and runs another; tests have their way to its boot_id
+  local boot
+  is_connected && boot=$(boot_id) && [[ -n $boot && $boot != "$1" ]]
+}
 has_step() { [[ " $(steps) " == *" $1 "* ]]; }  # STEP
 next() { muster -o json boot show d001 | read_json 'print(value["nodes"][0]["next"])'; }
 

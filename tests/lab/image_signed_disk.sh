@@ -17,11 +17,6 @@ on_node() { muster exec d001 -- "$@"; }  # COMMAND…
 has_argument() { [[ " $(arguments)" == *" $1"* ]]; }  # WORD
 arguments() { muster -o json node facts d001 | read_json 'print(value["os"]["kernel_arguments"])'; }
 boot_id() { on_node cat /proc/sys/kernel/random/boot_id 2>/dev/null | tail -n 1; }
-# The boot that is not BOOT has its agent connected.
-is_connected_after() {  # BOOT
-  local boot
-  is_connected && boot=$(boot_id) && [[ -n $boot && $boot != "$1" ]]
-}
 # Where the disk has the text for the last time, of its first GiB, in which the EFI system partition is.
 find_text() {  # TEXT
   local at
