@@ -27,7 +27,7 @@ class InstalledRpms {
   // The references must outlive the object. `work_folder`: for what dnf's history forgets.
   InstalledRpms(sys::FileSystem& files, sys::ProcessRunner& processes, std::string work_folder);
 
-  // Of rpm's database.
+  // The folder of rpm's database.
   absl::StatusOr<std::string> Folder();
   // Internal: rpm cannot read it.
   absl::StatusOr<Database> Read();

@@ -20,7 +20,7 @@ struct PackageTransaction;
 // Read().
 class LockList {
  public:
-  // Of the plugin.
+  // The package that has the plugin.
   static constexpr char kPackage[] = "python3-dnf-plugin-versionlock";
 
   // No path: the plugin is not installed, or switched off.
