@@ -234,7 +234,8 @@ muster::health::Severity HealthMonitor::SeverityOf(const std::string& condition)
   return muster::health::Severity::kWarning;
 }
 
-absl::Time HealthMonitor::ReportIfDue(const std::vector<ReportRow>& rows, absl::Time now) {
+absl::Time HealthMonitor::ReportIfDue(const std::vector<ReportRow>& rows, absl::Time now,
+                                      std::optional<v1::HealthReport>* made) {
   std::vector<std::string> watched;
   for (const std::string& name : watched_)
     if (!board_.IsDisabled(name)) watched.push_back(name);
@@ -252,17 +253,29 @@ absl::Time HealthMonitor::ReportIfDue(const std::vector<ReportRow>& rows, absl::
   reported_ = report;
   reported_at_ = now;
   must_report_ = false;
-  due_.clear();
-  *due_.emplace_back().mutable_health() = std::move(report);
+  *made = std::move(report);
   return absl::InfiniteFuture();
 }
 
-void HealthMonitor::WriteLocalReport(const std::vector<ReportRow>& rows, absl::Time now) {
+void HealthMonitor::Offer(v1::HealthReport report) {
+  bool is_news = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    is_news = due_.empty();
+    due_.clear();
+    *due_.emplace_back().mutable_health() = std::move(report);
+  }
+  if (is_news) options_.wake();
+}
+
+absl::Time HealthMonitor::WriteLocalReport(const std::vector<ReportRow>& rows, bool is_reported,
+                                           absl::Time now) {
   LocalReport report = {.since_boot = absl::ZeroDuration(), .rows = rows};
   std::string news = FormatLocalReport(report);
-  const bool is_due = now < written_at_ || now - written_at_ >= kLocalReportInterval ||
-                      (news != written_ && now - written_at_ >= kReportDistance);
-  if (!is_due) return;
+  if (written_at_ > now) written_at_ = absl::InfinitePast();
+  const bool is_news = news != written_;
+  const absl::Time may = written_at_ + (is_news ? kReportDistance : kLocalReportInterval);
+  if (now < may && !(is_news && is_reported)) return may;
   report.since_boot = options_.since_boot();
   const std::string folder = options_.local_report.substr(0, options_.local_report.rfind('/'));
   absl::Status status = files_.MakeDirectory(folder, 0755);
@@ -272,6 +285,7 @@ void HealthMonitor::WriteLocalReport(const std::vector<ReportRow>& rows, absl::T
   Note(status);
   written_ = std::move(news);
   written_at_ = now;
+  return now + kLocalReportInterval;
 }
 
 absl::Time HealthMonitor::Step() {
@@ -287,7 +301,7 @@ absl::Time HealthMonitor::Step() {
   ListenToXids(now);
   const std::vector<ProbeRounds::Outcome> outcomes = rounds_.Step(limits, now);
   absl::Time next_report;
-  bool has_due = false;
+  std::optional<v1::HealthReport> made;
   std::vector<ReportRow> rows;
   {
     absl::MutexLock lock(&mutex_);
@@ -306,15 +320,14 @@ absl::Time HealthMonitor::Step() {
            .severity = SeverityOf(row.condition),
            .drains = known != nullptr && known->policy == muster::health::DefaultPolicy::kDrain});
     }
-    const bool had_due = !due_.empty();
-    next_report = ReportIfDue(rows, now);
-    has_due = !had_due && !due_.empty();
+    next_report = ReportIfDue(rows, now, &made);
   }
-  if (has_due) options_.wake();
-  WriteLocalReport(rows, now);
+  // Slurm must not hear from the node that it is well when the controller has drained it.
+  const absl::Time next_local = WriteLocalReport(rows, made.has_value(), now);
+  if (made.has_value()) Offer(*std::move(made));
   StartLogIfDue(now);
   Save(now);
-  return std::min({rounds_.NextDue(now), next_report, self_due_,
+  return std::min({rounds_.NextDue(now), next_report, next_local, self_due_,
                    is_log_started_ ? absl::InfiniteFuture() : now + absl::Seconds(1)});
 }
 

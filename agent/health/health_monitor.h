@@ -95,9 +95,13 @@ class HealthMonitor {
   void Merge(const ProbeRounds::Outcome& outcome, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes a report if it is time; returns when the next may be made.
-  absl::Time ReportIfDue(const std::vector<ReportRow>& rows, absl::Time now)
+  absl::Time ReportIfDue(const std::vector<ReportRow>& rows, absl::Time now,
+                         std::optional<v1::HealthReport>* made)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WriteLocalReport(const std::vector<ReportRow>& rows, absl::Time now);
+  // Hands the report to the session, in the place of one that it has not taken.
+  void Offer(v1::HealthReport report);
+  // Writes if it is time; returns when it is again. `is_reported`: the controller is about to hear.
+  absl::Time WriteLocalReport(const std::vector<ReportRow>& rows, bool is_reported, absl::Time now);
   muster::health::Severity SeverityOf(const std::string& condition) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Note(const absl::Status& status);
