@@ -89,22 +89,20 @@ absl::Time ChannelDelivery::Attempt(const Message& message) {
   const Reply reply = channel_->Send(message, [this] { return worker_.is_stopping(); });
   if (worker_.is_stopping() && !reply.status.ok()) return absl::InfiniteFuture();
   const absl::Time now = clock_.Now();
-  const uint64_t count = message.records.size();
   NotificationDelivery::State state = NotificationDelivery::kPending;
   if (reply.status.ok()) {
     state = NotificationDelivery::kDelivered;
-    counts_->delivered += count;
     pace_.Sent(now);
     backoff_.Reset();
     retry_at_ = absl::InfinitePast();
   } else if (reply.is_final || now - message.records.front().at > kGivenUp) {
     state = NotificationDelivery::kFailed;
-    counts_->failed += count;
   } else {
     // Never at once, as the backoff alone might have it.
     retry_at_ = now + std::max(backoff_.Next(), absl::Seconds(1));
   }
-  outcome_ = Outcome{message.id, state, std::string(reply.status.message())};
+  outcome_ =
+      Outcome{message.id, message.records.size(), state, std::string(reply.status.message())};
   const absl::Status stored = StoreOutcome();
   // What is tried again anyway needs no row that says so.
   if (!stored.ok() && state == NotificationDelivery::kPending) outcome_.reset();
@@ -117,6 +115,9 @@ absl::Status ChannelDelivery::StoreOutcome() {
     return txn.notification_deliveries().EndAttempt(config_->name, outcome_->message_id,
                                                     outcome_->state, outcome_->error, clock_.Now());
   }));
+  // Who reads the counts finds in the store what they count.
+  if (outcome_->state == NotificationDelivery::kDelivered) counts_->delivered += outcome_->count;
+  if (outcome_->state == NotificationDelivery::kFailed) counts_->failed += outcome_->count;
   outcome_.reset();
   return absl::OkStatus();
 }

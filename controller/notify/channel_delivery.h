@@ -57,6 +57,7 @@ class ChannelDelivery {
   // What became of the current message.
   struct Outcome {
     std::string message_id;
+    uint64_t count;  // of its notifications
     NotificationDelivery::State state;
     std::string error;
   };
