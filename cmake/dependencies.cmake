@@ -59,6 +59,10 @@ muster_static_archives(muster_yaml_cpp yaml-cpp)
 muster_static_archives(muster_soci soci_sqlite3 soci_core)
 target_link_libraries(muster_soci INTERFACE SQLite::SQLite3 ${CMAKE_DL_LIBS})
 
+# From its archive as well, because what a program allocates with is a part of it.
+muster_static_archives(muster_jemalloc jemalloc)
+target_link_libraries(muster_jemalloc INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
 # Headers alone: libspdlog and libfmt come as shared libraries without a stable ABI.
 add_library(muster_spdlog INTERFACE)
 target_compile_definitions(muster_spdlog INTERFACE SPDLOG_HEADER_ONLY FMT_HEADER_ONLY)

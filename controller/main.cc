@@ -19,7 +19,6 @@
 #include "controller/flags.h"
 #include "controller/grpc_log.h"
 #include "controller/log.h"
-#include "controller/memory.h"
 #include "controller/service/front/credentials.h"
 
 namespace muster::controller {
@@ -93,7 +92,6 @@ absl::Status Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   using muster::controller::Flags;
-  muster::controller::KeepMemoryTogether();
   // Debian builds absl with deadlock detection, which orders all mutexes of the process at each
   // lock, behind a single lock of its own. Tests keep it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

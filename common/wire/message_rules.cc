@@ -329,14 +329,16 @@ bool FitFields(Message& message, const Told& told) {
 
 const FieldRule* RuleOf(const FieldDescriptor& field) {
   static const auto& rules = *[] {
-    auto* all = new absl::flat_hash_map<std::string, const FieldRule*>;
+    auto* all = new absl::flat_hash_map<const FieldDescriptor*, const FieldRule*>;
+    const auto& pool = *google::protobuf::DescriptorPool::generated_pool();
     for (const absl::Span<const FieldRule> table : {FactsRules(), NodeRules()}) {
       for (const FieldRule& rule : table)
-        all->emplace(absl::StrCat("muster.v1.", rule.field), &rule);
+        all->emplace(pool.FindFieldByName(absl::StrCat("muster.v1.", rule.field)), &rule);
     }
+    all->erase(nullptr);  // of messages that this program has no use for
     return all;
   }();
-  const auto found = rules.find(field.full_name());
+  const auto found = rules.find(&field);
   return found == rules.end() ? nullptr : found->second;
 }
 

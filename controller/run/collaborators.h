@@ -78,8 +78,6 @@ struct RunCollaborators {
   std::function<absl::StatusOr<FileTree>(const std::string& sha256)> load_bundle;
   // Stores a content that is too large for a plan.
   std::function<absl::Status(const std::string& sha256, const std::string& content)> put_blob;
-  // Called after work that needed much memory. May be empty.
-  std::function<void()> return_memory = nullptr;
   ClusterIdentity cluster = {};
   // The nodes that validations hold. nullptr: there are none.
   NodeClaims* claims = nullptr;

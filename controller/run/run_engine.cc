@@ -100,12 +100,6 @@ ActiveRun* RunEngine::Find(absl::string_view run_id) {
   return it == active_.end() ? nullptr : it->second.get();
 }
 
-size_t RunEngine::active_nodes() const {
-  size_t nodes = 0;
-  for (const auto& [run_id, run] : active_) nodes += run->state.nodes().size();
-  return nodes;
-}
-
 absl::StatusOr<v1::PlanFile> RunEngine::LoadPlanFile(const std::string& sha256) const {
   absl::StatusOr<FileTree> bundle = with_.load_bundle(sha256);
   if (!bundle.ok()) return Annotate(bundle.status(), "plan file");

@@ -79,8 +79,6 @@ class RunEngine {
   absl::StatusOr<v1::PlanFile> PlanFileOf(const std::string& sha256) const;
   // FailedPrecondition: it has already ended.
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
-  // The number of nodes in active runs.
-  size_t active_nodes() const;
   // The events for watchers; may be used without the engine.
   std::shared_ptr<const RunFeeds> feeds() const { return feeds_; }
 

@@ -57,13 +57,19 @@ absl::StatusOr<std::shared_ptr<RunFeed>> ReadTail(Store& store, const std::strin
 
 }  // namespace
 
-v1::RunEvent StepEvent(const StepResultRecord& result) {
+v1::RunEvent StepEvent(const StepResultRecord& result, const v1::StepResult& step) {
   v1::RunEvent event;
   event.set_sequence(result.sequence);
   *event.mutable_time() = ToTimestamp(result.time);
   event.set_node(result.node);
-  event.mutable_step()->ParseFromString(result.result);
+  *event.mutable_step() = step;
   return event;
+}
+
+v1::RunEvent StepEvent(const StepResultRecord& result) {
+  v1::StepResult step;
+  step.ParseFromString(result.result);
+  return StepEvent(result, step);
 }
 
 struct RunHistory::PageQueue {

@@ -23,8 +23,6 @@ constexpr absl::Duration kTick = absl::Seconds(1);
 constexpr size_t kProgressRoom = 1000;
 // The engine is released for others after this many reports.
 constexpr size_t kReportsTogether = 512;
-// After a run over this many nodes, returning memory is worthwhile.
-constexpr size_t kManyNodes = 100;
 
 }  // namespace
 
@@ -67,15 +65,10 @@ void RunManager::Stop() {
 absl::Time RunManager::Step() {
   Handle(queue_.Take());
   if (with_.clock.Now() < next_tick_) return next_tick_;
-  size_t nodes = 0;
   {
     absl::MutexLock lock(&engine_mutex_);
     engine_.Tick();
-    nodes = engine_.active_nodes();
   }
-  most_nodes_ = std::max(most_nodes_, nodes);
-  if (nodes == 0 && std::exchange(most_nodes_, 0) >= kManyNodes && with_.return_memory)
-    with_.return_memory();
   return next_tick_ = with_.clock.Now() + kTick;
 }
 
@@ -124,7 +117,6 @@ absl::Time RunManager::CompileNext(size_t most_nodes) {
     engine_.OnPlans(std::move(batch));
     return !worker_.is_stopping();
   });
-  if (work->nodes.size() >= kManyNodes && with_.return_memory) with_.return_memory();
   return absl::InfinitePast();
 }
 

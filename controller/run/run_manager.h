@@ -104,8 +104,7 @@ class RunManager final : public AgentSessionListener {
   const std::shared_ptr<const RunFeeds> feeds_;  // the engine's
   RunHistory history_;
   std::atomic<bool> watches_ended_ = false;
-  absl::Time next_tick_ = absl::InfinitePast();  // the worker's own, as is the next
-  size_t most_nodes_ = 0;                        // that were active since memory was returned
+  absl::Time next_tick_ = absl::InfinitePast();  // the worker's own
   Worker worker_;
   Worker any_compiler_;
   Worker small_compiler_;

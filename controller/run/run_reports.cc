@@ -78,29 +78,37 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
   result.status = step.status();
   result.time = now;
   step.SerializeToString(&result.result);
-  ASSIGN_OR_RETURN(const std::optional<int> before,
-                   txn.step_results().Status(run_id, result.node, play, result.step_id));
-  std::optional<StepOutcome> earlier;
-  if (before.has_value()) earlier = static_cast<StepOutcome>(*before);
-  // More steps than a plan can have: the others are made up, and must not fill the store.
-  const RunNode& node = *part.node;
-  if (!earlier.has_value() &&
-      node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode)
-    return absl::OkStatus();
-  CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
-  RETURN_IF_ERROR(StorePending(txn, run_id, step, now, part));
-  NoteFirstError(*part.node, step);
   if (part.run != nullptr) {
     result.sequence = part.run->log->ReserveSequence();
-    changes.steps.push_back({part.run->log.get(), StepEvent(result)});
   } else {
     ASSIGN_OR_RETURN(const uint64_t last, txn.step_results().LastSequence(run_id));
     result.sequence = last + 1;
   }
-  if (IsUnchanged(step.status()) && part.run != nullptr && part.run->request.keep_changes_only() &&
-      part.run->request.check_only())
-    return absl::OkStatus();
-  return txn.step_results().Put(result);
+  const bool is_dropped = IsUnchanged(step.status()) && part.run != nullptr &&
+                          part.run->request.keep_changes_only() && part.run->request.check_only();
+  // More steps than a plan can have: the others are made up, and must not fill the store.
+  const RunNode& node = *part.node;
+  const bool is_full = node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode;
+  bool is_new = false;
+  if (!is_dropped && !is_full) {
+    ASSIGN_OR_RETURN(is_new, txn.step_results().PutNew(result));
+  }
+  std::optional<StepOutcome> earlier;
+  if (!is_new) {
+    ASSIGN_OR_RETURN(const std::optional<int> before,
+                     txn.step_results().Status(run_id, result.node, play, result.step_id));
+    if (before.has_value()) {
+      earlier = static_cast<StepOutcome>(*before);
+      if (!is_dropped) RETURN_IF_ERROR(txn.step_results().Put(result));
+    } else if (is_full) {
+      return absl::OkStatus();
+    }
+  }
+  CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
+  RETURN_IF_ERROR(StorePending(txn, run_id, step, now, part));
+  NoteFirstError(*part.node, step);
+  if (part.run != nullptr) changes.steps.push_back({part.run->log.get(), StepEvent(result, step)});
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -412,6 +412,9 @@ class StepResultTable {
   virtual ~StepResultTable() = default;
   // Replaces an earlier result of the same {run, node, play, step}.
   virtual absl::Status Put(const StepResultRecord& result) = 0;
+  // As Put(), but changes nothing and returns false where there is an earlier one. Nearly always
+  // there is none, and to ask for it first would take half as long again.
+  virtual absl::StatusOr<bool> PutNew(const StepResultRecord& result) = 0;
   virtual absl::StatusOr<StepResultRecord> Get(absl::string_view run_id, absl::string_view node,
                                                uint32_t play_index, absl::string_view step_id) = 0;
   // In the order of their sequence.

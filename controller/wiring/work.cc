@@ -15,7 +15,6 @@
 #include "controller/gate/open_gate.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/log.h"
-#include "controller/memory.h"
 #include "controller/power/open_bmc.h"
 #include "controller/run/plan/earlier_approvals.h"
 #include "controller/service/front/run_mandate.h"
@@ -288,7 +287,6 @@ RunCollaborators Work::ForRuns(const Config& config) {
       .clock = core_.clock,
       .load_bundle = BundleLoader(*core_.resources.blobs),
       .put_blob = BlobKeeper(*core_.resources.blobs),
-      .return_memory = ReturnMemory,
       .cluster = {config.cluster, core_.resources.ca.pin()},
       .claims = &claims,
       .on_service_changed =

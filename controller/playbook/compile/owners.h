@@ -2,14 +2,13 @@
 // and forth at every apply, and both report success: such a plan is refused.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/node_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -30,7 +29,11 @@ struct Claim {
   // The aspects of the thing, each with a digest of its wanted value: values may be secret.
   std::vector<std::pair<absl::string_view, uint64_t>> wishes;
 
-  auto operator<=>(const Claim&) const = default;
+  bool operator==(const Claim&) const = default;
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const Claim& claim) {
+    return Hash::combine(std::move(hash), claim.thing, claim.place, claim.task, claim.wishes);
+  }
 };
 
 // Everything that the step owns. Empty: it only acts, as commands and restarts do.
@@ -50,7 +53,7 @@ class RunOwners {
  private:
   using Claims = std::vector<const playbook::Claim*>;
 
-  std::set<playbook::Claim> known_;                            // shared values are kept once
+  absl::node_hash_set<playbook::Claim> known_;                 // shared values are kept once
   std::map<std::string, std::map<uint32_t, Claims>> of_node_;  // then by play
 };
 

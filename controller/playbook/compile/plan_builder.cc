@@ -149,11 +149,10 @@ absl::Status PlanBuilder::Finish() {
 }
 
 bool PlanBuilder::AddTask(const Task& task, RoleScope& scope, v1::RolePlan* role) {
-  std::vector<Condition> first, per_item;
-  for (const Condition& condition : task.when) {
-    (task.loop.has_value() && ReadsItem(condition) ? per_item : first).push_back(condition);
-  }
-  const absl::StatusOr<std::string> no = FirstFalse(first, scope.scope());
+  const absl::StatusOr<std::string> no =
+      FirstFalse(task.when, scope.scope(), [&task](const Condition& condition) {
+        return !task.loop.has_value() || !ReadsItem(condition);
+      });
   if (!Add(no.status())) return true;
   if (task.assertion.has_value()) {
     return !no->empty() || CheckAssertion(task, scope.scope());
@@ -193,9 +192,7 @@ void PlanBuilder::AddLoop(const Task& task, RoleScope& scope, v1::RolePlan* role
     const Value& item = (*items)[i];
     tmpl::Scope names(&scope.scope());
     names.Share("item", std::shared_ptr<const Value>(std::shared_ptr<void>(), &item));
-    std::vector<Condition> conditions;
-    std::copy_if(task.when.begin(), task.when.end(), std::back_inserter(conditions), ReadsItem);
-    const absl::StatusOr<std::string> no = FirstFalse(conditions, names);
+    const absl::StatusOr<std::string> no = FirstFalse(task.when, names, ReadsItem);
     if (!Add(no.status())) return;
     const std::string label = Label(item, i);
     if (!no->empty()) {

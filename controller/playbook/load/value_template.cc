@@ -226,8 +226,10 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
 }
 
 absl::StatusOr<std::string> FirstFalse(const std::vector<Condition>& conditions,
-                                       const tmpl::Scope& scope) {
+                                       const tmpl::Scope& scope,
+                                       absl::FunctionRef<bool(const Condition&)> is_asked) {
   for (const Condition& condition : conditions) {
+    if (!is_asked(condition)) continue;
     ASSIGN_OR_RETURN(const Value value, condition.expression.RenderValue(scope));
     if (!IsTrue(value)) return condition.text;
   }

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/yaml/document.h"
@@ -69,8 +70,10 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
 
 bool MayRead(const tmpl::Template& source, absl::string_view name);
 
-// The text of the first condition that does not hold, "" when all hold.
-absl::StatusOr<std::string> FirstFalse(const std::vector<Condition>& conditions,
-                                       const tmpl::Scope& scope);
+// The text of the first condition that does not hold, of those that `is_asked` names; "" when all
+// hold.
+absl::StatusOr<std::string> FirstFalse(
+    const std::vector<Condition>& conditions, const tmpl::Scope& scope,
+    absl::FunctionRef<bool(const Condition&)> is_asked = [](const Condition&) { return true; });
 
 }  // namespace muster::controller::playbook

@@ -45,6 +45,8 @@ class SociStatement {
       return rows;
     });
   }
+  // How many rows the last Run() has changed.
+  int64_t affected_rows() const { return statement_->get_affected_rows(); }
 
  private:
   template <typename Prepare, typename Use>
@@ -89,6 +91,7 @@ class SociStatements {
   SociStatement<OpenPlanRecord> remove_plans;
   SociStatement<RunNodeRecord> put_run_node;
   SociStatement<StepResultRecord> put_step_result;
+  SociStatement<StepResultRecord> put_new_step_result;
   SociStatement<StepKeyRow> step_status;
   SociStatement<ValidationNodeRecord> put_validation_node;
   SociStatement<ValidationCheckRecord> put_check;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "controller/store/soci/guard.h"
 #include "controller/store/soci/statements.h"
 #include "controller/store/soci/tables.h"
@@ -21,26 +22,40 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
           into(row.sequence), into(row.status), into(row.result), into(row.time));
 }
 
-}  // namespace
-
-absl::Status SociStepResultTable::Put(const StepResultRecord& result) {
-  return Guard(context_.path, "step_results.Put", [&]() -> absl::Status {
-    auto& put = context_.statements.put_step_result;
-    StepResultRecord& row = put.values;
+// Returns the number of rows that have changed.
+absl::StatusOr<int64_t> Insert(const SociContext& context, const StepResultRecord& result,
+                               SociStatement<StepResultRecord>& statement,
+                               const char* on_conflict) {
+  return Guard(context.path, "step_results.Insert", [&]() -> absl::StatusOr<int64_t> {
+    StepResultRecord& row = statement.values;
     row = result;
-    put.Run([&] {
-      return (context_.session.prepare
+    statement.Run([&] {
+      return (context.session.prepare
                   << "INSERT INTO step_results (run_id, node, play_index, step_id, sequence, "
                      "status, result, time) VALUES (:run, :node, :play, :step, :sequence, "
                      ":status, CAST(:result AS BLOB), :time) "
                      "ON CONFLICT (run_id, node, play_index, step_id) "
-                     "DO UPDATE SET sequence = excluded.sequence, status = excluded.status, "
-                     "result = excluded.result, time = excluded.time",
+                  << on_conflict,
               use(row.run_id), use(row.node), use(row.play_index), use(row.step_id),
               use(row.sequence), use(row.status), use(row.result), use(row.time));
     });
-    return absl::OkStatus();
+    return statement.affected_rows();
   });
+}
+
+}  // namespace
+
+absl::Status SociStepResultTable::Put(const StepResultRecord& result) {
+  return Insert(context_, result, context_.statements.put_step_result,
+                "DO UPDATE SET sequence = excluded.sequence, status = excluded.status, "
+                "result = excluded.result, time = excluded.time")
+      .status();
+}
+
+absl::StatusOr<bool> SociStepResultTable::PutNew(const StepResultRecord& result) {
+  ASSIGN_OR_RETURN(const int64_t rows,
+                   Insert(context_, result, context_.statements.put_new_step_result, "DO NOTHING"));
+  return rows == 1;
 }
 
 absl::StatusOr<StepResultRecord> SociStepResultTable::Get(absl::string_view run_id,

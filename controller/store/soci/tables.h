@@ -178,6 +178,7 @@ class SociStepResultTable final : public StepResultTable {
  public:
   explicit SociStepResultTable(SociContext context) : context_(context) {}
   absl::Status Put(const StepResultRecord& result) override;
+  absl::StatusOr<bool> PutNew(const StepResultRecord& result) override;
   absl::StatusOr<StepResultRecord> Get(absl::string_view run_id, absl::string_view node,
                                        uint32_t play_index, absl::string_view step_id) override;
   absl::StatusOr<std::vector<StepResultRecord>> List(const StepResultQuery& query) override;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "absl/time/clock.h"
-#include "controller/memory.h"
 #include "controller/run/run_manager.h"
 #include "controller/session/agent_session.h"
 #include "controller/session/intake.h"
@@ -32,7 +31,7 @@ constexpr size_t kBytesPerChange = sizeof(v1::Change) + 2 * sizeof(void*) + 16;
 constexpr size_t kChanges = std::min<size_t>(100'000, kMaxExpandedBytes / kBytesPerChange);
 
 // One large message at a time is parsed, and copied for the queue. Its memory stays in the heap of
-// the thread that did it, and musterd has four (KeepMemoryTogether).
+// the arena that did it, and musterd has four (controller/allocator.cc).
 constexpr size_t kLargeMessages = size_t{4} * 2 * kMaxExpandedBytes;
 // For each node: its share of the queue; for each of its streams, and for each that has just been
 // cut off but is not gone yet, one message in transit at either end, since both are in this
@@ -62,10 +61,7 @@ v1::AgentMessage Bloated() {
 
 class HostileLoadTest : public EnrolledControllerFixture {
  protected:
-  static void SetUpTestSuite() {
-    ASSERT_OK(HardenTls());
-    KeepMemoryTogether();
-  }
+  static void SetUpTestSuite() { ASSERT_OK(HardenTls()); }
 };
 
 TEST_F(HostileLoadTest, MemoryStaysWithinItsBounds) {

@@ -133,46 +133,48 @@ absl::StatusOr<std::shared_ptr<const Inventory>> RunFixture::Get(uint64_t revisi
 
 RunCollaborators RunFixture::Collaborators() {
   return {
-      *store_,
-      sessions_,
-      compiler_,
-      *this,
-      secrets_,
-      clock_,
-      [this](const std::string& sha256) -> absl::StatusOr<FileTree> {
+      .store = *store_,
+      .sessions = sessions_,
+      .compiler = compiler_,
+      .inventory = *this,
+      .secrets = secrets_,
+      .clock = clock_,
+      .load_bundle = [this](const std::string& sha256) -> absl::StatusOr<FileTree> {
         if (sha256 == "site") return site_;
         if (const auto plan = plans_.find(sha256); plan != plans_.end()) return plan->second;
         return absl::NotFoundError(absl::StrCat("no bundle ", sha256));
       },
-      [this](const std::string& sha256, const std::string& content) {
-        blobs_[sha256] = content;
-        return absl::OkStatus();
-      },
-      nullptr,
-      {},
-      claims_.get(),
-      nullptr,
-      [this](const FileTree&, const PlaybookEnding& ending, std::shared_ptr<const Inventory>) {
-        const auto error = suite_errors_.find(ending.suite);
-        return error == suite_errors_.end() ? absl::OkStatus() : error->second;
-      },
-      [this](const std::string& run_id) {
-        ended_.push_back(run_id);
-        free_when_ended_ = claims_->Claim({"other", "", "", clock_.Now()}, {"a", "b", "c"}).ok();
-        claims_->Release("other");
-      },
-      [this](const RunMandate& mandate) {
-        const auto error = mandate_errors_.find(mandate.actor);
-        return error == mandate_errors_.end() ? absl::OkStatus() : error->second;
-      },
-      /*offer=*/nullptr,
-      approvals_.get(),
-      drains_,
-      [this](const std::string& node, const std::string& image, const Actor& actor) {
-        if (image_refusal_.ok())
-          ordered_.push_back(absl::StrCat(node, " ", image, " ", actor.name));
-        return image_refusal_;
-      }};
+      .put_blob =
+          [this](const std::string& sha256, const std::string& content) {
+            blobs_[sha256] = content;
+            return absl::OkStatus();
+          },
+      .claims = claims_.get(),
+      .check_ending =
+          [this](const FileTree&, const PlaybookEnding& ending, std::shared_ptr<const Inventory>) {
+            const auto error = suite_errors_.find(ending.suite);
+            return error == suite_errors_.end() ? absl::OkStatus() : error->second;
+          },
+      .on_ended =
+          [this](const std::string& run_id) {
+            ended_.push_back(run_id);
+            free_when_ended_ =
+                claims_->Claim({"other", "", "", clock_.Now()}, {"a", "b", "c"}).ok();
+            claims_->Release("other");
+          },
+      .may_catch_up =
+          [this](const RunMandate& mandate) {
+            const auto error = mandate_errors_.find(mandate.actor);
+            return error == mandate_errors_.end() ? absl::OkStatus() : error->second;
+          },
+      .approvals = approvals_.get(),
+      .drains = drains_,
+      .order_image =
+          [this](const std::string& node, const std::string& image, const Actor& actor) {
+            if (image_refusal_.ok())
+              ordered_.push_back(absl::StrCat(node, " ", image, " ", actor.name));
+            return image_refusal_;
+          }};
 }
 
 void RunFixture::Restart() {

@@ -121,6 +121,20 @@ StepResultRecord Result(const std::string& run_id, const std::string& step_id, u
           .time = kRunsNow};
 }
 
+TEST(StoreRuns, ANewResultReplacesNone) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
+    RETURN_IF_ERROR(txn.runs().PutNode({.run_id = "r-1", .node = "c001", .node_uuid = "u"}));
+    EXPECT_EQ(txn.step_results().PutNew(Result("r-1", "s1", 1)).value(), true);
+    EXPECT_EQ(txn.step_results().PutNew(Result("r-1", "s2", 2)).value(), true);
+    EXPECT_EQ(txn.step_results().PutNew(Result("r-1", "s1", 3)).value(), false);
+    EXPECT_EQ(txn.step_results().Get("r-1", "c001", 0, "s1")->sequence, 1u);
+    EXPECT_EQ(txn.step_results().LastSequence("r-1").value(), 2u);
+    return absl::OkStatus();
+  }));
+}
+
 TEST(StoreRuns, ResultsAreFoundByStepAndNewestFirst) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
