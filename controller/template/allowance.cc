@@ -7,7 +7,9 @@
 namespace muster::tmpl {
 
 void Allowance::Note(absl::string_view file, size_t steps) {
-  by_file_[file] += steps;
+  // Mostly the file of the call before: a file has many expressions.
+  if (last_ == nullptr || last_->first != file) last_ = &*by_file_.try_emplace(file, 0).first;
+  last_->second += steps;
   if (within_ != nullptr) within_->Note(file, steps);
 }
 

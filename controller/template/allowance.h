@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 
 namespace muster::tmpl {
@@ -51,7 +51,9 @@ class Allowance {
   size_t left_;
   const std::string whose_;
   Allowance* const within_;
-  absl::flat_hash_map<std::string, size_t> by_file_;
+  using StepsByFile = absl::node_hash_map<std::string, size_t>;
+  StepsByFile by_file_;
+  StepsByFile::value_type* last_ = nullptr;  // that Note() was about
 };
 
 }  // namespace muster::tmpl
