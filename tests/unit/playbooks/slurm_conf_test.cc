@@ -1,0 +1,223 @@
+// What slurm.conf and gres.conf say about a cluster.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/unit/playbooks/site_fixture.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
+
+TEST_F(SiteTest, EqualNodesAreOneLineWithTheirGpus) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  const auto plans = CompileAll();
+  const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
+  // 192,000 MiB less 3 %, in steps of 256 MiB.
+  EXPECT_THAT(conf, HasSubstr("\nNodeName=c[001-006] CPUs=64 Boards=1 Sockets=2 CoresPerSocket=16 "
+                              "ThreadsPerCore=2 RealMemory=186112 Gres=gpu:rtx_2080_ti:4 "
+                              "State=UNKNOWN\n"));
+  EXPECT_THAT(conf, HasSubstr("\nPartitionName=ml Nodes=c[001-006] Default=YES "
+                              "MaxTime=3-00:00:00 State=UP DefMemPerCPU=2908\n"));
+  EXPECT_THAT(conf, HasSubstr("\nPartitionName=teaching Nodes=c[001-002] Default=NO "));
+  EXPECT_THAT(conf, HasSubstr("\nGresTypes=gpu\n"));
+  // Without slurmdbd slurmctld ends with "slurmdbd is required to run with TRES gres/gpu".
+  EXPECT_THAT(conf, Not(HasSubstr("AccountingStorage")));
+  EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/cgroup\n"));
+  EXPECT_THAT(conf, HasSubstr("\nSlurmctldHost=login1\n"));
+  EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
+              HasSubstr("\nNodeName=c[001-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+}
+
+// Of 4 GPUs by the inventory one fell off the bus: Slurm drains the node, whose slurmd registers 3.
+TEST_F(SiteTest, ANodeWithoutOneOfItsGpusIsNotASmallerNode) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c002"]["gpus"].erase(3);
+  auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"),
+              ContainsRegex("\nNodeName=c\\[001-006\\] .* Gres=gpu:rtx_2080_ti:4 State"));
+  EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
+              HasSubstr("\nNodeName=c[001,003-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+  // More than counted are there to be used.
+  GiveFacts("12", "none", 5);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr(" Gres=gpu:rtx_2080_ti:5 "));
+}
+
+// A job that asks for no memory would have all of the node, and the others would wait.
+TEST_F(SiteTest, JobsThatAskForNoMemoryGetThatOfTheirProcessors) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c002"]["memory"]["total_mib"] = 96000;
+  facts_["c006"]["memory"]["total_mib"] = 64000;
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              AllOf(ContainsRegex("\nPartitionName=ml .* State=UP DefMemPerCPU=968\n"),
+                    ContainsRegex("\nPartitionName=teaching .* State=UP DefMemPerCPU=1452\n")));
+  options_.extra_vars["slurm_default_memory_per_cpu"] = 500;
+  options_.extra_vars["slurm_partition_options"] = {{"ml", {{"DefMemPerNode", 1000}}}};
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              AllOf(ContainsRegex("\nPartitionName=ml .* State=UP DefMemPerNode=1000\n"),
+                    ContainsRegex("\nPartitionName=teaching .* State=UP DefMemPerCPU=500\n")));
+  options_.extra_vars["slurm_extra_config"] = "DefMemPerCPU=700";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              ContainsRegex("\nPartitionName=teaching .* State=UP\n"));
+  options_.extra_vars.clear();
+  options_.extra_vars["slurm_default_memory_per_cpu"] = "none";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"), Not(HasSubstr("DefMem")));
+}
+
+TEST_F(SiteTest, SlurmAccountsForGpusOnlyWithSlurmdbd) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["slurm_accounting_host"] = "login1";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nAccountingStorageType=accounting_storage/slurmdbd\n"
+                        "AccountingStorageHost=login1\nAccountingStoragePort=6819\n"
+                        "AccountingStorageTRES=gres/gpu\nPriorityType=priority/multifactor\n"));
+  // Before the driver is installed, the inventory says that there are GPUs.
+  GiveFacts("12", "none", 0);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nAccountingStorageTRES=gres/gpu\n"));
+  UseCluster("slices-testbed");
+  GiveFacts("12", "none", 0);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              AllOf(HasSubstr("\nAccountingStorageHost=login1\n"), Not(HasSubstr("TRES"))));
+}
+
+TEST_F(SiteTest, TheNetworkIsATreeOfTheRacksSwitches) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nTopologyPlugin=topology/tree\n"));
+  EXPECT_EQ(Content(CompileAll(), "/etc/slurm/topology.conf"),
+            "# Written by Muster from the inventory's racks; changes made here are lost.\n"
+            "SwitchName=sw1 Nodes=c[001-003]\nSwitchName=sw2 Nodes=c[004-006]\n"
+            "SwitchName=muster-root Switches=sw1,sw2\n");
+  options_.extra_vars["slurm_topology"] = "none";
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"), Not(HasSubstr("Topology")));
+}
+
+TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_.erase("c002");
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  const auto plans =
+      CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
+  ASSERT_EQ(plans.size(), 1u);
+  ASSERT_OK(plans[0].error);
+  const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
+  EXPECT_THAT(conf, HasSubstr("NodeName=c[001,003-006] "));
+  EXPECT_THAT(conf, HasSubstr("PartitionName=teaching Nodes=c001 "));
+}
+
+// A probe that failed, or a node without facts: the others get their slurm.conf nevertheless.
+TEST_F(SiteTest, ANodeThatDoesNotSayWhatItIsIsNotInSlurmYet) {
+  UseCluster("university-2080ti");
+  for (const char* unknown : {"cpu", "memory", "cgroup", "os"}) {
+    GiveFacts("12", "none", 4);
+    facts_["c002"][unknown] = nullptr;
+    const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+    ASSERT_OK(playbook);
+    const auto plans =
+        CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
+    ASSERT_EQ(plans.size(), 1u);
+    ASSERT_OK(plans[0].error) << unknown;
+    const std::string conf = Content({*plans[0].plan}, "/etc/slurm/slurm.conf");
+    const bool is_needed = std::string(unknown) == "cpu" || std::string(unknown) == "memory";
+    EXPECT_THAT(conf, HasSubstr(is_needed ? "NodeName=c[001,003-006] " : "NodeName=c[001-006] "));
+  }
+}
+
+TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "systemd-nspawn", 0);
+  const auto plans = CompileAll();
+  const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
+  EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
+  EXPECT_THAT(conf, Not(HasSubstr("Gres=")));
+  // Somebody who knows that all have them does not have to believe a worker that claims otherwise.
+  options_.extra_vars["slurm_cgroups"] = true;
+  EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
+              HasSubstr("\nProctrackType=proctrack/cgroup\n"));
+  // A container's clock is not its own either.
+  EXPECT_EQ(CountSteps(plans, "time", "chrony leaves the clock alone", /*skipped=*/false), 7);
+  EXPECT_EQ(CountSteps(plans, "time", "chrony may set the clock", /*skipped=*/true), 7);
+}
+
+// Nothing would hold the jobs of the others to their processors, memory and GPUs.
+TEST_F(SiteTest, OneWorkerWithoutControlGroupsDoesNotTakeThemFromTheOthers) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c002"]["cgroup"]["usable_by_slurm"] = false;
+  facts_["c003"]["cgroup"] = nullptr;
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  const auto plans = CompilePlay(**playbook, kLoginPlay + 1, inventory_, facts_,
+                                 {"c001", "c002", "c003"}, options_, secrets_);
+  ASSERT_EQ(plans.size(), 3u);
+  EXPECT_OK(plans[0].error);
+  EXPECT_THAT(plans[1].error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  EXPECT_OK(plans[2].error);
+  // The slurmd of such a worker refuses what it does not have.
+  for (const char* all : {"auto", "true", "false"}) {
+    options_.extra_vars["slurm_cgroups"] = all;
+    const auto login =
+        CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
+    ASSERT_OK(login[0].error);
+    EXPECT_THAT(Content({*login[0].plan}, "/etc/slurm/slurm.conf"),
+                HasSubstr(std::string(all) == "false" ? "\nTaskPlugin=task/none\n"
+                                                      : "/affinity,task/cgroup\n"));
+  }
+  EXPECT_OK(
+      CompilePlay(**playbook, kLoginPlay + 1, inventory_, facts_, {"c002"}, options_, secrets_)[0]
+          .error);
+}
+
+TEST_F(SiteTest, TheInstalledVersionDecidesHowNodesAreTakenIn) {
+  UseCluster("university-2080ti");
+  site_["playbooks/stacks/newer.yaml"] = R"(
+description: Debian 12 with a Slurm of the site's own
+os: [debian 12]
+kernel: {from: "6.1", below: "6.2"}
+slurm: {version: 24.11.5}
+)";
+  struct Case {
+    const char *version, *stack;
+    bool reconfigures;
+  };
+  for (const auto& [version, stack, reconfigures] :
+       {Case{"12", "", false}, Case{"13", "", true}, Case{"12", "newer", true}}) {
+    SCOPED_TRACE(absl::StrCat(version, " ", stack));
+    GiveFacts(version, "none", 4);
+    if (*stack != '\0') options_.extra_vars["stack"] = stack;
+    int reconfigure = 0, restart = 0;
+    for (const v1::Plan& plan : CompileAll())
+      for (const v1::RolePlan& role : plan.roles())
+        for (const v1::Step& handler : role.handlers()) {
+          if (role.name() != "slurm_controller" || !handler.skip_reason().empty()) continue;
+          reconfigure += handler.has_command();
+          restart += handler.has_unit();
+        }
+    // A start alone would not tell the workers.
+    EXPECT_EQ(reconfigure, 1) << version;
+    EXPECT_EQ(restart, reconfigures ? 0 : 1) << version;
+  }
+}
+
+}  // namespace
+}  // namespace muster::controller
