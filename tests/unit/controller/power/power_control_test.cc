@@ -1,5 +1,6 @@
 #include "controller/power/power_control.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -284,16 +285,20 @@ TEST_F(PowerControlTest, AMachineThatItsRackCannotCarryStaysOff) {
 }
 
 TEST_F(PowerControlTest, WhoLeavesHasTheRestLeftAlone) {
-  PowerAction action = Action(PowerVerb::kOn, {"c1", "c2", "c3", "c4"});
+  const std::vector<std::string> nodes = {"c1", "c2", "c3", "c4"};
+  PowerAction action = Action(PowerVerb::kOn, nodes);
   for (PowerTarget& target : action.targets) target.need = {.rack = "r1", .gap = absl::Hours(1)};
   const auto watch = Begin(std::move(action));
-  for (int i = 0; i < 500 && Machine("c1").Orders().empty(); ++i)
-    clock_.Sleep(absl::Milliseconds(10));
+  // Which one comes first is up to the threads.
+  const auto count_on = [&] {
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [&](const std::string& node) { return !Machine(node).Orders().empty(); });
+  };
+  for (int i = 0; i < 500 && count_on() == 0; ++i) clock_.Sleep(absl::Milliseconds(10));
   watch->Cancel();
   for (int i = 0; i < 500 && Audited().size() < 2; ++i) clock_.Sleep(absl::Milliseconds(10));
   EXPECT_THAT(Audited()[0], AllOf(HasSubstr("1 node done"), HasSubstr("not begun")));
-  for (const char* node : {"c2", "c3", "c4"})
-    EXPECT_THAT(Machine(node).Orders(), IsEmpty()) << node;
+  EXPECT_EQ(count_on(), 1);
 }
 
 TEST_F(PowerControlTest, AStoppingControllerEndsWatchesAndFinishesACycle) {
