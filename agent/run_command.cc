@@ -55,7 +55,7 @@ namespace {
 class GathererSource final : public FactsSource {
  public:
   explicit GathererSource(FactsGatherer& gatherer) : gatherer_(gatherer) {}
-  v1::Facts Gather() override { return gatherer_.Gather(); }
+  v1::Facts Gather(bool with_packages) override { return gatherer_.Gather(with_packages); }
 
  private:
   FactsGatherer& gatherer_;

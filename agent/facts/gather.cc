@@ -45,8 +45,10 @@ void FitFacts(v1::Facts& facts) {
   }
 }
 
-v1::Facts FactsGatherer::Gather() {
+v1::Facts FactsGatherer::Gather(bool with_packages) {
   absl::MutexLock one(&gathering_);
+  ProbeContext asked = context_;
+  asked.with_packages = with_packages;
   const absl::Time deadline = clock_.Now() + timeout_;
   std::vector<bool> hung(probes_.size());
   for (size_t i = 0; i < probes_.size(); ++i) {
@@ -57,7 +59,7 @@ v1::Facts FactsGatherer::Gather() {
       if (hung[i]) continue;
       slot->running = true;
     }
-    std::thread([slot, run = probes_[i].run, context = context_] {
+    std::thread([slot, run = probes_[i].run, context = asked] {
       v1::Facts facts;
       absl::Status status = run(context, facts);
       absl::MutexLock lock(&slot->mutex);

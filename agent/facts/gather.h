@@ -34,7 +34,8 @@ class FactsGatherer {
   // Blocks for at most `timeout`, after the calls of other threads that are running. A probe
   // without an answer by then is unknown ("no answer in 5s"); while it still hangs, later calls
   // report it so at once and do not start another.
-  v1::Facts Gather();
+  // `with_packages`: as of v1::GatherFacts.
+  v1::Facts Gather(bool with_packages = false);
 
  private:
   struct Slot;

@@ -1,4 +1,4 @@
-// The installed packages, as one digest.
+// The installed packages: one digest, and their names where they are asked for.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -24,6 +24,9 @@ namespace muster::agent {
 namespace {
 
 constexpr size_t kMostRpmOutput = size_t{8} << 20;
+// All lines together: half of what one message may have; and as many as the controller accepts.
+constexpr size_t kMostNamedBytes = size_t{1} << 20;
+constexpr size_t kMostNamed = 20'000;
 
 using PackageLines = std::vector<std::string>;  // "name architecture version"
 
@@ -66,14 +69,21 @@ std::string StampOf(const std::string& path) {
                       is.st_mtim.tv_nsec, "\n");
 }
 
-v1::PackageFacts Summarize(PackageLines lines) {
-  std::sort(lines.begin(), lines.end());
+v1::PackageFacts Summarize(const PackageLines& sorted) {
   Sha256 digest;
-  for (const std::string& line : lines) digest.Update(absl::StrCat(line, "\n"));
+  for (const std::string& line : sorted) digest.Update(absl::StrCat(line, "\n"));
   v1::PackageFacts facts;
-  facts.set_count(static_cast<uint32_t>(lines.size()));
+  facts.set_count(static_cast<uint32_t>(sorted.size()));
   facts.set_digest(digest.FinishHex());
   return facts;
+}
+
+// All of them or none.
+void NamePackages(const PackageLines& lines, v1::PackageFacts& facts) {
+  size_t bytes = 0;
+  for (const std::string& line : lines) bytes += line.size();
+  if (bytes <= kMostNamedBytes && lines.size() <= kMostNamed)
+    facts.mutable_lines()->Assign(lines.begin(), lines.end());
 }
 
 // What was found last. Facts are asked for in each play of a run; reading a record of a thousand
@@ -95,15 +105,18 @@ absl::Status ProbePackages(const ProbeContext& context, v1::Facts& facts) {
   const std::string stamp = StampOf(dpkg) + StampOf(rpm) + StampOf(rpm + "-wal");
   if (stamp.empty()) return absl::NotFoundError("neither dpkg nor rpm has a record of packages");
   absl::MutexLock lock(&last.mutex);
-  if (last.stamp != stamp) {
-    PackageLines lines = ReadDpkg(dpkg);
+  PackageLines lines;
+  if (last.stamp != stamp || context.with_packages) {
+    lines = ReadDpkg(dpkg);
     if (lines.empty() && !StampOf(rpm).empty()) {
       ASSIGN_OR_RETURN(lines, ReadRpm(*context.processes));
     }
-    last.facts = Summarize(std::move(lines));
+    std::sort(lines.begin(), lines.end());
+    last.facts = Summarize(lines);
     last.stamp = stamp;
   }
   *facts.mutable_packages() = last.facts;
+  if (context.with_packages) NamePackages(lines, *facts.mutable_packages());
   return absl::OkStatus();
 }
 

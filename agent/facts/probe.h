@@ -27,6 +27,8 @@ struct ProbeContext {
   // False: `root` is of a system that is not running; what the kernel and its services say is the
   // build host's, and is left out.
   bool is_running = true;
+  // True: the packages are named, too.
+  bool with_packages = false;
 };
 
 // One aspect of the node. Fills its own part of `facts` or says why it cannot.

@@ -8,8 +8,9 @@ namespace muster::agent {
 class FactsSource {
  public:
   virtual ~FactsSource() = default;
-  // May block for seconds; called by one thread of the session.
-  virtual v1::Facts Gather() = 0;
+  // May block for seconds; called by one thread of the session. `with_packages`: as of
+  // v1::GatherFacts.
+  virtual v1::Facts Gather(bool with_packages) = 0;
 };
 
 }  // namespace muster::agent

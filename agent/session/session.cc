@@ -285,7 +285,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
         }
       }
       NoteGreeted(message.welcome());
-      RequestFacts("");
+      RequestFacts({"", /*with_packages=*/false});
       checks_.OnConnected();
       slurm_.OnConnected();
       health_.OnConnected();
@@ -302,7 +302,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     }
     case v1::ControllerMessage::kGatherFacts:
-      RequestFacts(message.gather_facts().request_id());
+      RequestFacts({message.gather_facts().request_id(), message.gather_facts().with_packages()});
       break;
     case v1::ControllerMessage::kCancelPlan: {
       const absl::Status status = engine_.Cancel(message.cancel_plan().plan_id());
@@ -418,22 +418,24 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
   return false;
 }
 
-void Session::RequestFacts(const std::string& request_id) {
+void Session::RequestFacts(FactsRequest request) {
   absl::MutexLock lock(&mutex_);
   if (facts_requests_.size() >= kMaxFactsRequests) return;
-  facts_requests_.push_back(request_id);
+  facts_requests_.push_back(std::move(request));
   facts_worker_.Wake();
 }
 
 absl::Time Session::GatherFacts() {
-  v1::FactsReport report;
+  FactsRequest request;
   {
     absl::MutexLock lock(&mutex_);
     if (facts_requests_.empty()) return absl::InfiniteFuture();
-    report.set_request_id(std::move(facts_requests_.front()));
+    request = std::move(facts_requests_.front());
     facts_requests_.pop_front();
   }
-  *report.mutable_facts() = facts_.Gather();
+  v1::FactsReport report;
+  report.set_request_id(std::move(request.id));
+  *report.mutable_facts() = facts_.Gather(request.with_packages);
   mailbox_.AddFacts(std::move(report));
   return absl::InfinitePast();
 }

@@ -89,7 +89,11 @@ class Session {
   void SendReports(ControllerStream& stream);
   void SendHello(ControllerStream& stream);
   bool RenewIfDue(const Identity& identity, const CertificateLife& life);
-  void RequestFacts(const std::string& request_id);
+  struct FactsRequest {  // see v1::GatherFacts
+    std::string id;
+    bool with_packages = false;
+  };
+  void RequestFacts(FactsRequest request);
   // Answers the oldest request; returns when to look for the next.
   absl::Time GatherFacts();
   void Alive(std::string status);
@@ -126,7 +130,7 @@ class Session {
   mutable absl::Mutex mutex_;
   absl::Time alive_ ABSL_GUARDED_BY(mutex_);
   std::string status_text_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::string> facts_requests_ ABSL_GUARDED_BY(mutex_);
+  std::deque<FactsRequest> facts_requests_ ABSL_GUARDED_BY(mutex_);
   Worker facts_worker_;
 };
 

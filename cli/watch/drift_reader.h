@@ -12,7 +12,9 @@ class Connection;
 // `nodes`: a selector; empty: all.
 absl::StatusOr<v1::ListDriftResponse> ReadDrift(const Connection& connection,
                                                 absl::string_view nodes);
+// `name_packages`: as of v1::CompareNodesRequest.
 absl::StatusOr<v1::CompareNodesResponse> ReadComparison(const Connection& connection,
-                                                        absl::string_view nodes);
+                                                        absl::string_view nodes,
+                                                        bool name_packages = false);
 
 }  // namespace muster::cli

@@ -11,6 +11,7 @@ constexpr double kMostBytes = 4611686018427387904.0;
 constexpr double kMost32 = 4294967295.0;
 constexpr size_t kFactLineBytes = 256;
 constexpr size_t kPathBytes = 4096;
+constexpr size_t kMostPackages = 20'000;
 
 constexpr FieldRule kFactsRules[] = {
     Any("Facts.gathered_at"),
@@ -127,6 +128,7 @@ constexpr FieldRule kFactsRules[] = {
 
     Number("PackageFacts.count", 0, kMost32),
     Text("PackageFacts.digest", Letters::kId, 64),
+    List(kMostPackages, Text("PackageFacts.lines", Letters::kLine, kFactLineBytes)),
 
     Required(Text("NeighborFacts.interface", Letters::kName, 64)),
     Text("NeighborFacts.system", Letters::kLine, kFactLineBytes),

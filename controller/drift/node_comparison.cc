@@ -14,7 +14,6 @@
 namespace muster::controller::drift {
 namespace {
 
-constexpr absl::string_view kUnknownTrait = "unknown";
 constexpr size_t kShownOfDigest = 12;
 
 // Kernel arguments that name the node's own disks, files and addresses.
@@ -137,7 +136,7 @@ constexpr TraitRow kTraits[] = {
     {"disks", DisksTrait},
     {"network cards", NicsTrait},
     {"Slurm", SlurmTrait},
-    {"packages", PackagesTrait},
+    {kPackagesTrait, PackagesTrait},
 };
 
 std::string MachineOf(const v1::Facts& facts) {

@@ -16,6 +16,10 @@ class Facts;
 
 namespace muster::controller::drift {
 
+// The trait of the packages, and what stands in the place of a value that nodes do not tell.
+inline constexpr absl::string_view kPackagesTrait = "packages";
+inline constexpr absl::string_view kUnknownTrait = "unknown";
+
 // What the boot loader gave the kernel, without what differs from node to node by its nature: the
 // image that was loaded, disks by their ids, addresses.
 std::string ComparableKernelArguments(absl::string_view arguments);

@@ -5,15 +5,27 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/base/status.h"
 #include "controller/drift/drift_checks.h"
 #include "controller/drift/node_comparison.h"
+#include "controller/drift/package_comparison.h"
 #include "controller/inventory/inventory.h"
+#include "controller/session/agent_sessions.h"
 #include "controller/session/caller.h"
+#include "controller/session/facts_keeper.h"
+#include "controller/store/store.h"
 #include "controller/store/stored_facts.h"
+#include "controller/store/tables.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::controller {
+namespace {
+
+// An agent gives its probes five seconds.
+constexpr absl::Duration kPackagesTimeout = absl::Seconds(10);
+
+}  // namespace
 
 grpc::Status DriftService::ListDrift(grpc::ServerContext*, const v1::ListDriftRequest* request,
                                      v1::ListDriftResponse* response) {
@@ -34,10 +46,18 @@ absl::Status DriftService::List(const v1::ListDriftRequest& request,
   return absl::OkStatus();
 }
 
-grpc::Status DriftService::CompareNodes(grpc::ServerContext*,
+grpc::Status DriftService::CompareNodes(grpc::ServerContext* context,
                                         const v1::CompareNodesRequest* request,
                                         v1::CompareNodesResponse* response) {
-  return ToGrpc(Compare(*request, *response));
+  const absl::Status compared = Compare(*request, *response);
+  if (!compared.ok() || !request->name_packages()) return ToGrpc(compared);
+  const absl::StatusOr<Caller> caller = CallerOf(*context);
+  if (!caller.ok()) return ToGrpc(caller.status());
+  drift::NamePackages(*response, [&](const std::string& node) -> absl::StatusOr<v1::PackageFacts> {
+    if (context->IsCancelled()) return absl::CancelledError("nobody waits");
+    return AskForPackages(caller->identity.name, node);
+  });
+  return grpc::Status::OK;
 }
 
 absl::Status DriftService::Compare(const v1::CompareNodesRequest& request,
@@ -61,6 +81,20 @@ absl::Status DriftService::Compare(const v1::CompareNodesRequest& request,
   for (const auto& [name, node] : silent) comparison.AddWithoutFacts(name);
   comparison.Finish(response);
   return absl::OkStatus();
+}
+
+absl::StatusOr<v1::PackageFacts> DriftService::AskForPackages(const std::string& person,
+                                                              const std::string& node) {
+  std::string uuid;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodeRecord record, txn.nodes().GetByName(node));
+    uuid = record.uuid;
+    return absl::OkStatus();
+  }));
+  if (!sessions_.IsConnected(uuid)) return absl::NotFoundError("it is not connected");
+  v1::PackageFacts packages;
+  RETURN_IF_ERROR(facts_.Refresh(sessions_, uuid, person, kPackagesTimeout, &packages));
+  return packages;
 }
 
 }  // namespace muster::controller

@@ -68,11 +68,13 @@ absl::Status FactsKeeper::CheckRefreshes(absl::string_view person) const {
 }
 
 absl::Status FactsKeeper::Refresh(AgentSessions& sessions, absl::string_view node_uuid,
-                                  absl::string_view person, absl::Duration timeout) {
+                                  absl::string_view person, absl::Duration timeout,
+                                  v1::PackageFacts* packages) {
   const std::string request_id = ToRequestId({FactsRequest::Owner::kPerson, NewUuid()});
   Waiting waiting;
   waiting.node_uuid = std::string(node_uuid);
   waiting.person = std::string(person);
+  waiting.packages = packages;
   {
     absl::MutexLock lock(&mutex_);
     RETURN_IF_ERROR(CheckRefreshes(person));
@@ -80,6 +82,7 @@ absl::Status FactsKeeper::Refresh(AgentSessions& sessions, absl::string_view nod
   }
   v1::ControllerMessage message;
   message.mutable_gather_facts()->set_request_id(request_id);
+  message.mutable_gather_facts()->set_with_packages(packages != nullptr);
   const absl::Status sent = sessions.Send(node_uuid, message);
   absl::MutexLock lock(&mutex_);
   if (sent.ok())
@@ -101,9 +104,21 @@ void FactsKeeper::OnDisconnected(absl::string_view node_uuid) {
 }
 
 void FactsKeeper::OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {
-  std::string facts = report.facts().SerializeAsString();
+  const v1::PackageFacts& packages = report.facts().packages();
+  std::string facts;
+  if (packages.lines().empty()) {
+    facts = report.facts().SerializeAsString();
+  } else {
+    v1::Facts kept = report.facts();
+    kept.mutable_packages()->clear_lines();
+    facts = kept.SerializeAsString();
+  }
   absl::MutexLock lock(&mutex_);
   if (is_closed_) return;
+  const auto asked = waiting_.find(report.request_id());
+  if (asked != waiting_.end() && asked->second->packages != nullptr &&
+      asked->second->node_uuid == node_uuid && !asked->second->is_answered)
+    *asked->second->packages = packages;
   News& news = news_[std::string(node_uuid)];
   news.facts = std::move(facts);
   news.refused = absl::OkStatus();

@@ -18,6 +18,9 @@
 namespace muster {
 class Clock;
 }
+namespace muster::v1 {
+class PackageFacts;
+}
 
 namespace muster::controller {
 
@@ -57,11 +60,14 @@ class FactsKeeper final : public AgentSessionListener {
   static constexpr size_t kMaxRefreshesOfPerson = 2;
 
   // Asks the node to gather its facts and waits until they are in the store, at most `timeout`.
+  // `packages`: if not nullptr, the node is asked for the names of its packages as well, which do
+  // not go to the store.
   // Unavailable: not connected, or disconnected meanwhile. DeadlineExceeded: no answer.
   // FailedPrecondition: the facts were refused. ResourceExhausted: `person`, or all callers
   // together, wait for too many nodes already. Must not be called from a listener.
   absl::Status Refresh(AgentSessions& sessions, absl::string_view node_uuid,
-                       absl::string_view person, absl::Duration timeout);
+                       absl::string_view person, absl::Duration timeout,
+                       v1::PackageFacts* packages = nullptr);
 
   void OnDisconnected(absl::string_view node_uuid) override;
   void OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) override;
@@ -74,6 +80,7 @@ class FactsKeeper final : public AgentSessionListener {
     std::string person;
     bool is_answered = false;
     absl::Status outcome;
+    v1::PackageFacts* packages = nullptr;  // where the names go; nullptr: nobody wants them
   };
   // The outcome of a request, provided that the store accepts it.
   struct Answer {

@@ -128,7 +128,7 @@ Front::Front(const Config& config, Core& core, Work& work)
                }),
       stacks(*core.resources.store, core.inventory),
       health(work.health, core.inventory, *core.resources.store, core.clock),
-      drift(work.drift, core.inventory, *core.resources.store),
+      drift(work.drift, core.inventory, *core.resources.store, core.registry, core.facts),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       power(work.power, core.inventory, *core.resources.store, core.registry, core.open_calls),

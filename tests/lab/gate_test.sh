@@ -211,6 +211,12 @@ expect_equal "c001 c002" "$(values_of packages)" "nodes with the same packages"
 RC=0
 show muster node compare compute || RC=$?
 expect_equal 2 "$RC" "exit code of a comparison of unlike nodes"
+RC=0
+named=$(muster node compare compute --packages) || RC=$?
+printf '%s\n' "$named"
+expect_equal 2 "$RC" "exit code of a comparison that names packages"
+says -E '^(by-hand +all +(1 +-|- +1))$' printf '%s\n' "$named" || fail "the package is not named: $named"
+expect_equal 1 "$(grep -cE '^[a-z0-9.+-]+ +(all|amd64) ' <<<"$named")" "packages that are named"
 expect_contains "$(muster drift)" "unlike other compute nodes: NVIDIA driver, packages (" "drift"
 lab exec c001 dpkg --purge by-hand >/dev/null
 expect_equal all "$(values_of packages)" "nodes with the same packages"

@@ -40,6 +40,28 @@ void AddTrait(const v1::NodeTrait& trait, Table& table) {
   }
 }
 
+std::string Version(const std::string& version) {
+  return version.empty() ? "-" : PlainText(version, Lines::kOne);
+}
+
+std::string RenderPackages(const v1::PackageDifferences& differences) {
+  const std::string node = PlainText(differences.node(), Lines::kOne);
+  const std::string common = PlainText(differences.common_node(), Lines::kOne);
+  if (!differences.message().empty())
+    return absl::StrCat("packages", node.empty() ? "" : " of ", node, ": ",
+                        PlainText(differences.message(), Lines::kOne), "\n");
+  if (differences.packages().empty())
+    return absl::StrCat("packages of ", node, ": now the same as on ", common, "\n");
+  Table table({"PACKAGE", "ARCHITECTURE", node, common});
+  for (const v1::PackageDifference& package : differences.packages())
+    table.AddRow({PlainText(package.name(), Lines::kOne),
+                  PlainText(package.architecture(), Lines::kOne), Version(package.version()),
+                  Version(package.common_version())});
+  return absl::StrCat(
+      table.ToString(),
+      differences.left_out() == 0 ? "" : absl::StrCat("and ", differences.left_out(), " more\n"));
+}
+
 // The traits of the controller's table (controller/drift/node_comparison.cc) that change with the
 // machine.
 constexpr const char* kHardware[] = {"processors", "memory", "GPUs"};
@@ -102,6 +124,8 @@ std::string RenderComparison(const v1::CompareNodesResponse& response, bool all)
     } else if (!all && !alike.empty()) {
       absl::StrAppend(&text, "the same on all: ", absl::StrJoin(alike, ", "), "\n");
     }
+    for (const v1::PackageDifferences& differences : one.package_differences())
+      absl::StrAppend(&text, RenderPackages(differences));
   }
   if (response.without_facts_size() > 0) {
     absl::StrAppend(&text, text.empty() ? "" : "\n",

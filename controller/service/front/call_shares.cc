@@ -44,7 +44,8 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.ArtifactService/UploadBundle", CallKind::kTransfer},
     // Holds the output of many nodes.
     {"/muster.v1.CommandService/RunCommand", CallKind::kTransfer},
-    {"/muster.v1.DriftService/CompareNodes", CallKind::kHeavy},  // reads the facts of all nodes
+    {"/muster.v1.DriftService/CompareNodes",
+     CallKind::kHeavy},  // reads the facts of all nodes, and may ask some
     {"/muster.v1.EventService/VerifyEvents", CallKind::kHeavy},  // reads all of the audit log
     {"/muster.v1.ExplainService/ExplainStep", CallKind::kHeavy},
     {"/muster.v1.ExplainService/ExplainVariable", CallKind::kHeavy},

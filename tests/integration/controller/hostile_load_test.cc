@@ -30,8 +30,8 @@ constexpr size_t kBytesPerChange = sizeof(v1::Change) + 2 * sizeof(void*) + 16;
 // As many as are accepted.
 constexpr size_t kChanges = std::min<size_t>(100'000, kMaxExpandedBytes / kBytesPerChange);
 
-// One large message at a time is parsed, and copied for the queue. Its memory stays in the heap of
-// the arena that did it, and musterd has four (controller/allocator.cc).
+// One large message at a time is parsed, and copied for the queue. Its memory stays in the arena of
+// the thread that did it, and musterd has four (controller/allocator.cc).
 constexpr size_t kLargeMessages = size_t{4} * 2 * kMaxExpandedBytes;
 // For each node: its share of the queue; for each of its streams, and for each that has just been
 // cut off but is not gone yet, one message in transit at either end, since both are in this

@@ -133,6 +133,33 @@ TEST_F(SessionTest, RefreshWaitsForTheFacts) {
             absl::StatusCode::kUnavailable);
 }
 
+TEST_F(SessionTest, NamesOfPackagesGoToWhoAskedAndNotToTheStore) {
+  const auto agent = Connected();
+  std::thread machine([&] {
+    v1::ControllerMessage asked;
+    ASSERT_TRUE(agent->stream->Read(&asked));
+    EXPECT_TRUE(asked.gather_facts().with_packages());
+    v1::AgentMessage answer;
+    answer.mutable_facts()->set_request_id(asked.gather_facts().request_id());
+    v1::PackageFacts& told = *answer.mutable_facts()->mutable_facts()->mutable_packages();
+    told.set_count(1);
+    told.add_lines("munge amd64 0.5.15-2");
+    agent->stream->Write(answer);
+  });
+  v1::PackageFacts packages;
+  EXPECT_OK(facts_->Refresh(*registry_, machine_.node_uuid, "alice", absl::Seconds(10), &packages));
+  machine.join();
+  EXPECT_THAT(packages.lines(), ElementsAre("munge amd64 0.5.15-2"));
+  v1::Facts facts;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(machine_.node_uuid));
+    EXPECT_TRUE(facts.ParseFromString(stored));
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(facts.packages().count(), 1u);
+  EXPECT_EQ(facts.packages().lines_size(), 0);
+}
+
 TEST_F(SessionTest, BlobsOfTheOwnPlanOnly) {
   const std::string content(200'000, 'b');
   allowed_blob_ = blobs_->Put(content).value();

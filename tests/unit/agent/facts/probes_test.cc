@@ -164,6 +164,30 @@ TEST_F(Probes, PackagesHaveOneDigestWhateverTheirOrder) {
   EXPECT_NE(probe(munge).digest(), first.digest());
 }
 
+TEST_F(Probes, PackagesAreNamedWhereTheyAreAskedFor) {
+  Write("/var/lib/dpkg/status", Stanza("slurmd", "hold ok installed", "22.05.8-4") +
+                                    Stanza("munge", "install ok installed", "0.5.15-2"));
+  const auto probe = [&](bool with_packages) {
+    context_.with_packages = with_packages;
+    v1::Facts facts;
+    EXPECT_OK(ProbePackages(context_, facts));
+    return facts.packages();
+  };
+  const v1::PackageFacts plain = probe(false);
+  EXPECT_EQ(plain.lines_size(), 0);
+  const v1::PackageFacts named = probe(true);
+  EXPECT_THAT(named.lines(), ElementsAre("munge amd64 0.5.15-2", "slurmd amd64 22.05.8-4"));
+  EXPECT_EQ(named.digest(), plain.digest());
+  EXPECT_EQ(probe(false).lines_size(), 0);
+  // A list that is too long for a message is left out whole.
+  std::string much;
+  for (int i = 0; i < 9000; ++i)
+    much += Stanza(absl::StrCat("package-", i, std::string(100, 'x')), "install ok installed", "1");
+  Write("/var/lib/dpkg/status", much);
+  EXPECT_EQ(probe(true).lines_size(), 0);
+  EXPECT_EQ(probe(true).count(), 9000u);
+}
+
 TEST_F(Probes, PackagesOfRpmAreAskedForOnceUntilTheyChange) {
   FakeProcessRunner processes;
   context_.processes = &processes;

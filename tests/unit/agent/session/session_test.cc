@@ -37,9 +37,10 @@ constexpr char kNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
 
 class CountingFacts final : public FactsSource {
  public:
-  v1::Facts Gather() override {
+  v1::Facts Gather(bool with_packages) override {
     v1::Facts facts;
     facts.mutable_os()->set_id("debian");
+    if (with_packages) facts.mutable_packages()->add_lines("munge amd64 0.5.15-2");
     return facts;
   }
 };
@@ -317,14 +318,20 @@ TEST_F(SessionTest, GreetsBeatsAndSendsFacts) {
   v1::ControllerMessage gather;
   gather.mutable_gather_facts()->set_request_id("q7");
   controller_.Send(gather);
-  EXPECT_TRUE(controller_.Await([](auto& c) {
-    for (const auto& m : c.received) {
-      if (m.has_facts() && m.facts().request_id() == "q7") {
-        return m.facts().facts().os().id() == "debian";
+  gather.mutable_gather_facts()->set_request_id("q8");
+  gather.mutable_gather_facts()->set_with_packages(true);
+  controller_.Send(gather);
+  for (const auto& [id, packages] : {std::pair("q7", 0), std::pair("q8", 1)}) {
+    EXPECT_TRUE(controller_.Await([id = id, packages = packages](auto& c) {
+      for (const auto& m : c.received) {
+        if (m.has_facts() && m.facts().request_id() == id) {
+          return m.facts().facts().os().id() == "debian" &&
+                 m.facts().facts().packages().lines_size() == packages;
+        }
       }
-    }
-    return false;
-  }));
+      return false;
+    }));
+  }
   EXPECT_THAT(session_->status_text(), HasSubstr("as c001"));
 }
 

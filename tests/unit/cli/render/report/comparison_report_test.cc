@@ -56,6 +56,32 @@ TEST(ComparisonReport, ShowsEverythingWhenAsked) {
   EXPECT_THAT(RenderComparison(Compared(), /*all=*/true), Said());
 }
 
+TEST(ComparisonReport, NamesPackagesOrSaysWhyNot) {
+  v1::CompareNodesResponse response = Compared();
+  v1::NodeClass& workers = *response.mutable_classes(0);
+  v1::PackageDifferences& differences = *workers.add_package_differences();
+  differences.set_node("c002");
+  differences.set_common_node("c001");
+  const auto add = [&](const std::string& name, const std::string& own, const std::string& common) {
+    v1::PackageDifference& each = *differences.add_packages();
+    each.set_name(name);
+    each.set_architecture("amd64");
+    each.set_version(own);
+    each.set_common_version(common);
+  };
+  add("bash", "5.2-1", "5.2-2");
+  add("by-hand", "1\x1b[31m", "");
+  add("curl", "", "7.88");
+  differences.set_left_out(3);
+  v1::PackageDifferences& silent = *workers.add_package_differences();
+  silent.set_node("c003");
+  silent.set_message("c003 names no packages: its agent is older");
+  v1::PackageDifferences& equal = *workers.add_package_differences();
+  equal.set_node("c004");
+  equal.set_common_node("c001");
+  EXPECT_THAT(RenderComparison(response, /*all=*/false), Said());
+}
+
 TEST(ComparisonReport, NamesInOneLineThoseThatAreUnlikeMost) {
   EXPECT_THAT(RenderDifferences(Compared()), Said());
 }
