@@ -1,5 +1,5 @@
 // The allocator of musterd. A run over thousands of nodes makes and drops tens of thousands of
-// small objects for each, on some threads and others; glibc's heaps took a third of the processor's
+// small objects for each, often on different threads; glibc's heaps took a quarter of musterd's
 // time for that (docs/benchmarks.md, "The allocator").
 #include <jemalloc/jemalloc.h>
 

@@ -45,7 +45,7 @@ std::string WhyUntold(const v1::PackageFacts& facts, absl::string_view who) {
                       " packages: its agent is older, or they are too many");
 }
 
-// Of one kind of nodes no more are tried: all may be away.
+// At most so many nodes of one kind are tried: all of them may be away.
 constexpr int kMostNodesTried = 64;
 
 // One node for each kind, within the limit of a response.

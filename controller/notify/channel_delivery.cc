@@ -115,7 +115,7 @@ absl::Status ChannelDelivery::StoreOutcome() {
     return txn.notification_deliveries().EndAttempt(config_->name, outcome_->message_id,
                                                     outcome_->state, outcome_->error, clock_.Now());
   }));
-  // Who reads the counts finds in the store what they count.
+  // Whoever reads the counts finds in the store what was counted.
   if (outcome_->state == NotificationDelivery::kDelivered) counts_->delivered += outcome_->count;
   if (outcome_->state == NotificationDelivery::kFailed) counts_->failed += outcome_->count;
   outcome_.reset();

@@ -55,7 +55,7 @@ grpc::Status DriftService::CompareNodes(grpc::ServerContext* context,
   if (!caller.ok()) return ToGrpc(caller.status());
   drift::NamePackages(*response, [&](const std::string& node) -> absl::StatusOr<v1::PackageFacts> {
     if (context->IsCancelled()) return absl::CancelledError("nobody waits");
-    return AskForPackages(caller->identity.name, node);
+    return PackagesOf(caller->identity.name, node);
   });
   return grpc::Status::OK;
 }
@@ -83,8 +83,8 @@ absl::Status DriftService::Compare(const v1::CompareNodesRequest& request,
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::PackageFacts> DriftService::AskForPackages(const std::string& person,
-                                                              const std::string& node) {
+absl::StatusOr<v1::PackageFacts> DriftService::PackagesOf(const std::string& person,
+                                                          const std::string& node) {
   std::string uuid;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const NodeRecord record, txn.nodes().GetByName(node));

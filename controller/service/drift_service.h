@@ -35,9 +35,8 @@ class DriftService final : public v1::DriftService::Service {
  private:
   absl::Status List(const v1::ListDriftRequest& request, v1::ListDriftResponse& response);
   absl::Status Compare(const v1::CompareNodesRequest& request, v1::CompareNodesResponse& response);
-  // As of drift::NamePackages().
-  absl::StatusOr<v1::PackageFacts> AskForPackages(const std::string& person,
-                                                  const std::string& node);
+  // Asks the node, as drift::NamePackages() wants it; waits for its answer.
+  absl::StatusOr<v1::PackageFacts> PackagesOf(const std::string& person, const std::string& node);
 
   drift::DriftChecks& checks_;
   InventorySource& inventory_;
