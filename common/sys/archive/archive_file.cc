@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <utility>
@@ -20,6 +21,8 @@ namespace muster::sys {
 namespace {
 
 constexpr size_t kPieceBytes = 256 << 10;
+// tar fills its last record, by default of 10 KiB, with zeros.
+constexpr size_t kMaxPaddingBytes = size_t{1} << 20;
 
 using WriteHandle = std::unique_ptr<struct archive, decltype(&archive_write_free)>;
 using ReadHandle = std::unique_ptr<struct archive, decltype(&archive_read_free)>;
@@ -122,6 +125,55 @@ class Writer final : public ArchiveFileWriter {
   bool finished_ = false;
 };
 
+// What a .gz file holds. libarchive unpacks such files as well, but passes over the checksum at
+// their end, by which damage is found that leaves the format intact.
+class GzipInput {
+ public:
+  explicit GzipInput(const UniqueFd& fd)
+      : file_(::gzdopen(::dup(fd.get()), "rb")), piece_(kPieceBytes, '\0') {}
+  ~GzipInput() {
+    if (file_ != nullptr) ::gzclose(file_);
+  }
+  GzipInput(const GzipInput&) = delete;
+  GzipInput& operator=(const GzipInput&) = delete;
+
+  // An archive_read_callback; `self` is the input.
+  static la_ssize_t Read(struct archive* handle, void* self, const void** data) {
+    auto& input = *static_cast<GzipInput*>(self);
+    *data = input.piece_.data();
+    const absl::StatusOr<size_t> count = input.Next();
+    if (count.ok()) return static_cast<la_ssize_t>(*count);
+    archive_set_error(handle, EIO, "%s", std::string(count.status().message()).c_str());
+    return -1;
+  }
+
+  // Reads what follows the archive's last entry: padding, and then the checksum.
+  absl::Status Finish() {
+    size_t padding = 0;
+    while (true) {
+      ASSIGN_OR_RETURN(const size_t count, Next());
+      if (count == 0) return absl::OkStatus();
+      padding += count;
+      if (padding > kMaxPaddingBytes)
+        return absl::InvalidArgumentError("something follows its last entry");
+    }
+  }
+
+ private:
+  absl::StatusOr<size_t> Next() {
+    if (file_ == nullptr) return absl::ResourceExhaustedError("out of memory");
+    const int count = ::gzread(file_, piece_.data(), static_cast<unsigned>(piece_.size()));
+    if (count > 0) return static_cast<size_t>(count);
+    int error = Z_OK;
+    const char* const reason = ::gzerror(file_, &error);
+    if (error == Z_OK || error == Z_STREAM_END) return size_t{0};
+    return absl::InvalidArgumentError(reason);
+  }
+
+  const gzFile file_;
+  std::string piece_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ArchiveFileWriter>> ArchiveFileWriter::Create(
@@ -136,18 +188,19 @@ absl::StatusOr<std::unique_ptr<ArchiveFileWriter>> ArchiveFileWriter::Create(
 
 absl::Status ReadArchiveFile(const std::string& path, const OnEntry& on_entry) {
   ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY, LastLink::kFollow, "reading"));
+  GzipInput input(fd);
   const ReadHandle handle(archive_read_new(), &archive_read_free);
   const auto failure = [&] {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", Reason(handle.get())));
   };
-  archive_read_support_filter_gzip(handle.get());
   archive_read_support_format_tar(handle.get());
-  if (archive_read_open_fd(handle.get(), fd.get(), kPieceBytes) != ARCHIVE_OK) return failure();
+  if (archive_read_open(handle.get(), &input, nullptr, &GzipInput::Read, nullptr) != ARCHIVE_OK)
+    return failure();
   std::string piece(kPieceBytes, '\0');
   while (true) {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(handle.get(), &entry);
-    if (result == ARCHIVE_EOF) return absl::OkStatus();
+    if (result == ARCHIVE_EOF) return Annotate(input.Finish(), path);
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) return failure();
     const char* raw = archive_entry_pathname(entry);
     const std::string name = raw == nullptr ? "" : raw;
