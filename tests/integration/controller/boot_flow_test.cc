@@ -160,7 +160,7 @@ class BootFlowTest : public ControllerFixture {
   }
   // The server counts a reply after the client may have read all of it.
   void AwaitSteps(size_t count) {
-    for (int i = 0; i < 500 && Steps().size() < count; ++i) absl::SleepFor(absl::Milliseconds(10));
+    for (int i = 0; i < 3000 && Steps().size() < count; ++i) absl::SleepFor(absl::Milliseconds(10));
     EXPECT_THAT(Steps(), SizeIs(count));
   }
   std::vector<std::string> Kinds() {
@@ -209,7 +209,7 @@ TEST_F(BootFlowTest, AMachineBootsAnImageOnceAndThenItsDisk) {
   EXPECT_THAT(Script(), EndsWith("\nexit 1\n"));
   // Each step is in the time line, the newest first; the store has it a moment later.
   std::vector<std::string> kinds;
-  for (int i = 0; i < 500 && kinds.size() < 9; ++i) {
+  for (int i = 0; i < 3000 && kinds.size() < 9; ++i) {
     absl::SleepFor(absl::Milliseconds(10));
     kinds = Kinds();
   }
@@ -491,7 +491,7 @@ TEST_F(BootFlowTest, OneMachineHasABoundedNumberOfConnections) {
   // They make room when they leave.
   held.clear();
   std::string script;
-  for (int i = 0; i < 500 && script.empty(); ++i) {
+  for (int i = 0; i < 3000 && script.empty(); ++i) {
     absl::SleepFor(absl::Milliseconds(10));
     script = Script();
   }

@@ -394,7 +394,7 @@ TEST_F(ValidationFlowTest, WhatWaitsAfterARunIsTakenAwayByTheRunsId) {
   };
   agent->ComeThroughPlan();
   // The run waits for its facts.
-  for (int i = 0; i < 500 && get(*runs).validations().empty(); ++i) {
+  for (int i = 0; i < 3000 && get(*runs).validations().empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   v1::CancelValidationRequest cancel;
@@ -427,7 +427,7 @@ TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
   Start();
   Approve();
   HandAgent agent(As(Role::kNode, kUuid), {});
-  for (int i = 0; i < 500 && !IsConnected(); ++i) {
+  for (int i = 0; i < 3000 && !IsConnected(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   v1::CreateValidationResponse created;
@@ -448,7 +448,7 @@ TEST_F(ValidationFlowTest, NodesWithJobsAreRefusedAlsoWithTheGateOff) {
   agent.Report(check_id, NoGpus());
   EXPECT_EQ(agent.Next().check_report_stored().check_id(), check_id);
   grpc::Status forced;
-  for (int i = 0; i < 100; ++i) {  // until the first one has released the node
+  for (int i = 0; i < 600; ++i) {  // until the first one has released the node
     forced = Create(Role::kOperator, &created, /*force=*/true);
     if (forced.ok()) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -117,7 +117,7 @@ TEST(Process, StopsTheWholeGroupAtTheTimeout) {
   spec.timeout = absl::Milliseconds(200);
   const absl::Time start = absl::Now();
   const ProcessResult result = runner.Run(spec).value();
-  EXPECT_LT(absl::Now() - start, absl::Seconds(3));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
   EXPECT_TRUE(result.timed_out);
   EXPECT_THAT(CheckSuccess(spec, result),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("200ms")));
@@ -133,7 +133,7 @@ TEST(Process, StopsTheWholeGroupAtTheTimeout) {
   const auto is_over = [&stat] {
     return stat().empty() || stat().find(") Z") != std::string::npos;
   };
-  for (int tries = 0; tries < 500 && !is_over(); ++tries) absl::SleepFor(absl::Milliseconds(10));
+  for (int tries = 0; tries < 3000 && !is_over(); ++tries) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_TRUE(is_over()) << stat();
 }
 
@@ -242,9 +242,9 @@ TEST(Process, OneThatMustBeWaitedForIsNotGivenUp) {
 TEST(Process, DoesNotWaitForADaemonThatKeepsThePipe) {
   RealProcessRunner runner;
   const absl::Time start = absl::Now();
-  const ProcessResult result = runner.Run(Shell("sleep 5 & echo started")).value();
+  const ProcessResult result = runner.Run(Shell("sleep 40 & echo started")).value();
   EXPECT_EQ(result.out, "started\n");
-  EXPECT_LT(absl::Now() - start, absl::Seconds(3));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
 }
 
 TEST(Process, HandsOutLinesAndStatusLines) {
