@@ -79,8 +79,11 @@ v1::SlurmJobs ParseSlurmJobs(absl::string_view text, const std::set<std::string>
     if (const auto left = ParseTimeLeft(columns[2])) job.set_seconds_left(*left);
     job.set_user(PlainText(columns[3], Lines::kOne, kMaxUser));
     for (const std::string& name : *names) {
-      if (nodes.count(name) == 0 || count == kMaxJobs) continue;
-      *by_node[name].add_jobs() = job;
+      if (nodes.count(name) == 0) continue;
+      // Beyond the limit a node's first job still counts: a node without one is taken to be idle.
+      v1::SlurmNodeJobs& of_node = by_node[name];
+      if (count >= kMaxJobs && of_node.jobs_size() > 0) continue;
+      *of_node.add_jobs() = job;
       ++count;
     }
   }

@@ -81,6 +81,20 @@ TEST(SlurmJobs, AreBounded) {
   EXPECT_EQ(ParseSlurmJobs(text, {"c001"}).nodes(0).jobs_size(), 4096);
 }
 
+// An update would go ahead on a node that seems to have none.
+TEST(SlurmJobs, ANodeWithJobsAlwaysHasOne) {
+  std::string text;
+  for (int i = 0; i < 5'000; ++i) absl::StrAppend(&text, i, "|c001|5:00|eve\n");
+  absl::StrAppend(&text, "7001|c[001-003]|5:00|bob\n7002|c003|5:00|bob\n");
+  const v1::SlurmJobs jobs = ParseSlurmJobs(text, {"c001", "c002", "c003", "c004"});
+  ASSERT_EQ(jobs.nodes_size(), 3);
+  EXPECT_EQ(jobs.nodes(0).jobs_size(), 4096);
+  for (const int i : {1, 2}) {
+    EXPECT_EQ(jobs.nodes(i).jobs_size(), 1);
+    EXPECT_EQ(jobs.nodes(i).jobs(0).id(), "7001");
+  }
+}
+
 TEST(SlurmJobs, GetTheirNames) {
   v1::SlurmJobs jobs = TwoJobs();
   AddJobNames("13_4|a|b c\n12|train\n99|other\n", jobs);
