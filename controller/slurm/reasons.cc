@@ -24,6 +24,8 @@ std::string OwnReason(absl::string_view owner_id, absl::string_view text) {
       reason.pop_back();
     }
   }
+  // Slurm's listing is read without them: the node would seem to have another reason.
+  absl::StripTrailingAsciiWhitespace(&reason);
   return reason;
 }
 

@@ -19,5 +19,12 @@ TEST(SlurmReasons, TellWhoseADrainIs) {
   EXPECT_EQ(OwnerOf(""), std::nullopt);
 }
 
+TEST(SlurmReasons, EndLikeSlurmListsThem) {
+  EXPECT_EQ(OwnReason("v-1", "failed \n"), "muster:v-1 failed");
+  EXPECT_EQ(OwnReason("v-1", std::string(180, 'x') + std::string(40, ' ') + "end"),
+            "muster:v-1 " + std::string(180, 'x'));
+  EXPECT_EQ(OwnerOf(OwnReason("v-1", std::string(188, 'x') + " cut off here")), "v-1");
+}
+
 }  // namespace
 }  // namespace muster::controller::slurm
