@@ -27,16 +27,24 @@ class InfinibandProbe final : public Probe {
   absl::StatusOr<Findings> Look(const muster::health::Limits& limits) override {
     Findings findings;
     const std::string adapters = context_.root + "/sys/class/infiniband";
-    size_t watched = 0;
+    std::set<std::string> watched;
     for (const std::string& adapter : ListNames(adapters)) {
       const std::string ports = absl::StrCat(adapters, "/", adapter, "/ports");
       for (const std::string& port : ListNames(ports)) {
         const std::string folder = absl::StrCat(ports, "/", port);
         // Ethernet with RDMA is watched as a network interface.
         if (ReadValue(folder + "/link_layer").value_or("") != "InfiniBand") continue;
-        if (++watched > kMaxPorts) return findings;
-        LookAt(absl::StrCat(adapter, "/", port), folder, limits, findings);
+        if (watched.size() == kMaxPorts) return findings;
+        const std::string name = absl::StrCat(adapter, "/", port);
+        watched.insert(name);
+        LookAt(name, folder, limits, findings);
       }
+    }
+    for (const std::string& name : active_) {
+      if (watched.count(name) == 0)
+        findings.Bad("ib_port", name,
+                     absl::StrCat("port ", name, " is gone: its adapter fell off the bus, or the ",
+                                  "driver gave it up"));
     }
     return findings;
   }

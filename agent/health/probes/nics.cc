@@ -1,6 +1,7 @@
 // Network interfaces: links that are lost, slow, flap or damage packets.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "agent/facts/sysfs.h"
@@ -20,21 +21,47 @@ class NicProbe final : public Probe {
 
   absl::StatusOr<Findings> Look(const muster::health::Limits& limits) override {
     Findings findings;
+    std::set<std::string> present;
     for (const std::string& name : HardwareInterfaces(context_.root)) {
+      present.insert(name);
       const std::string device = absl::StrCat(context_.root, "/sys/class/net/", name);
       // Somebody has switched it off.
       if ((ReadNumber(device + "/flags").value_or(0) & kUp) == 0) continue;
       LookAtLink(name, device, findings);
       LookAtCounters(name, device, limits, findings);
     }
+    for (const auto& [name, state] : states_) {
+      if (present.count(name) == 0 && state.had_link && IsLost(state.pci_device))
+        findings.Bad("nic_down", name,
+                     absl::StrCat(name, " is gone: its adapter ", state.pci_device,
+                                  " fell off the bus, or the driver gave it up"));
+    }
     return findings;
   }
 
  private:
+  // Where the adapter is in its slot and has its driver, the interface has another name now, or is
+  // in a container.
+  bool IsLost(const std::string& pci_device) const {
+    return !pci_device.empty() && LinkName(PciFolder(pci_device) + "/driver").empty();
+  }
+  std::string PciFolder(const std::string& pci_device) const {
+    return absl::StrCat(context_.root, "/sys/bus/pci/devices/", pci_device);
+  }
+  // "": not on PCI, or one of several functions that its driver makes and takes away (SR-IOV).
+  std::string PciDeviceOf(const std::string& device) const {
+    const std::string name = LinkName(device + "/device");
+    if (name.empty() || !LinkName(device + "/device/physfn").empty()) return "";
+    return LinkName(PciFolder(name) + "/driver").empty() ? "" : name;
+  }
+
   void LookAtLink(const std::string& name, const std::string& device, Findings& findings) {
     State& state = states_[name];
     const bool has_link = ReadNumber(device + "/carrier").value_or(0) == 1;
-    if (has_link) state.had_link = true;
+    if (has_link) {
+      state.had_link = true;
+      state.pci_device = PciDeviceOf(device);
+    }
     // Since the boot, where the kernel counts that.
     const bool had_link =
         state.had_link || ReadNumber(device + "/carrier_up_count").value_or(0) > 0;
@@ -80,6 +107,7 @@ class NicProbe final : public Probe {
 
   struct State {
     bool had_link = false;
+    std::string pci_device;  // its address, while it had a link
     int64_t best_mbits_per_s = 0;
   };
 

@@ -70,6 +70,31 @@ TEST_F(HealthProbes, NicThatLostItsLink) {
   EXPECT_THAT(Look(*probe), ElementsAre("nic_down eth1"));
 }
 
+TEST_F(HealthProbes, NicWhoseAdapterFellOffTheBus) {
+  const auto put = [&](const std::string& name, const std::string& adapter) {
+    const std::string nic = "/sys/class/net/" + name;
+    const std::string slot = "/sys/bus/pci/devices/" + adapter;
+    Write(nic + "/type", "1\n");
+    Write(nic + "/flags", "0x1003\n");
+    Write(nic + "/carrier", "1\n");
+    Write(slot + "/vendor", "0x15b3\n");
+    Link(slot + "/driver", root() + "/sys/bus/pci/drivers/mlx5_core");
+    Link(nic + "/device", root() + slot);
+  };
+  Write("/sys/bus/pci/drivers/mlx5_core/new_id", "");
+  for (int i = 0; i < 4; ++i) put(absl::StrCat("eth", i), absl::StrCat("0000:3b:00.", i));
+  Link("/sys/bus/pci/devices/0000:3b:00.3/physfn", root() + "/sys/bus/pci/devices/0000:3b:00.0");
+  const auto probe = MakeNicProbe(context());
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  for (int i = 0; i < 4; ++i)
+    std::filesystem::remove_all(absl::StrCat(root(), "/sys/class/net/eth", i));
+  EXPECT_THAT(Look(*probe), IsEmpty()) << "moved or renamed: the adapters are there";
+  std::filesystem::remove_all(root() + "/sys/bus/pci/devices/0000:3b:00.0");
+  std::filesystem::remove(root() + "/sys/bus/pci/devices/0000:3b:00.1/driver");
+  std::filesystem::remove_all(root() + "/sys/bus/pci/devices/0000:3b:00.3");
+  EXPECT_THAT(Look(*probe), ElementsAre("nic_down eth0", "nic_down eth1"));
+}
+
 TEST_F(HealthProbes, InAContainerTheEndOfThePairIsTheNic) {
   Write("/run/systemd/container", "systemd-nspawn\n");
   for (const char* name : {"host0", "veth1"}) {
@@ -134,6 +159,9 @@ TEST_F(HealthProbes, InfinibandPorts) {
   // An agent that is new knows it from the counter.
   EXPECT_THAT(Look(*MakeInfinibandProbe(context())),
               ElementsAre("ib_port mlx5_0/1", "ib_errors mlx5_0/1"));
+  // The adapter falls off the bus.
+  std::filesystem::remove_all(root() + "/sys/class/infiniband/mlx5_0");
+  EXPECT_THAT(Look(*probe), ElementsAre("ib_port mlx5_0/1"));
 }
 
 TEST(Mounted, IsReadFromMountInfo) {
