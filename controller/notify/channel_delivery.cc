@@ -95,7 +95,8 @@ absl::Time ChannelDelivery::Attempt(const Message& message) {
     pace_.Sent(now);
     backoff_.Reset();
     retry_at_ = absl::InfinitePast();
-  } else if (reply.is_final || now - message.records.front().at > kGivenUp) {
+  } else if (reply.is_final || now - message.records.back().at > kGivenUp) {
+    // The newest: after a day without the receiver the next message has all of that day.
     state = NotificationDelivery::kFailed;
   } else {
     // Never at once, as the backoff alone might have it.

@@ -35,7 +35,7 @@ class ChannelDelivery {
   static constexpr absl::Duration kFirstRetry = absl::Seconds(2);
   static constexpr absl::Duration kLongestRetry = absl::Minutes(5);
   static constexpr absl::Duration kStoreRetry = absl::Seconds(5);
-  // A notification that was not delivered for so long has failed.
+  // A message of which no notification is newer has failed: each is tried for so long, at least.
   static constexpr absl::Duration kGivenUp = absl::Hours(24);
   // How often a channel that keeps state hears again of what lasts.
   static constexpr absl::Duration kRepeat = absl::Minutes(1);

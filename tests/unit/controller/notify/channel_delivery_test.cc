@@ -153,6 +153,23 @@ TEST_F(ChannelDeliveryTest, AfterADayItHasFailed) {
   ASSERT_TRUE(Soon([&] { return Pending("chat").empty() && counts_->failed == 1; }));
 }
 
+// After a night without the receiver, what happened in it and what happened now are one message.
+TEST_F(ChannelDeliveryTest, WhatIsNewDoesNotFailWithWhatIsOld) {
+  receiver_.Answer(Down);
+  Record(Bad("c001"));
+  clock_.Advance(ChannelDelivery::kGivenUp - absl::Minutes(1));
+  Record(Bad("c002"));
+  clock_.Advance(absl::Minutes(2));
+  const auto delivery = Start();
+  ASSERT_TRUE(Soon([&] { return !receiver_.got().empty(); }));
+  EXPECT_EQ(counts_->failed, 0u);
+  receiver_.Answer(Ok);
+  ASSERT_TRUE(Soon([&] {
+    clock_.Advance(ChannelDelivery::kFirstRetry);
+    return counts_->delivered == 2;
+  }));
+}
+
 TEST_F(ChannelDeliveryTest, ManyAreOneMessage) {
   for (int i = 100; i < 400; ++i) Record(Bad(absl::StrCat("c", i)));
   const auto delivery = Start();
