@@ -24,6 +24,7 @@ constexpr absl::Duration kMembersInterval = absl::Seconds(30);
 constexpr absl::Duration kDeniedInterval = absl::Minutes(1);
 // The rows of the history that are read to know which nodes it calls lost.
 constexpr uint32_t kMaxLostRead = 50'000;
+constexpr uint32_t kNoticesAtOnce = 1000;
 
 // By whom slurmctld's own changes are.
 constexpr absl::string_view kSlurmUser = "slurm";
@@ -103,9 +104,27 @@ absl::Status HealthMonitor::Resume() {
     RETURN_IF_ERROR(ReadMembers(txn));
     ASSIGN_OR_RETURN(const std::vector<HealthReportRecord> reports, txn.health().ListReports());
     for (const HealthReportRecord& report : reports) fleet_.Restore(report);
-    for (const auto& [uuid, node] : fleet_.nodes()) notices_.Remember(uuid, node.name, node.health);
+    RETURN_IF_ERROR(RestoreNotices(txn));
     return RestoreHistory(txn);
   });
+}
+
+// The reports do not tell what people have heard of: not of a node that is lost, and of what was
+// silenced or being worked on when it turned bad only later.
+absl::Status HealthMonitor::RestoreNotices(Transaction& txn) {
+  std::map<std::string, std::string> uuids;  // by name
+  for (const auto& [uuid, node] : fleet_.nodes()) uuids[node.name] = uuid;
+  for (uint64_t after = 0;;) {
+    ASSIGN_OR_RETURN(const std::vector<NotificationRecord> lasting,
+                     txn.notifications().ListLasting(after, kNoticesAtOnce));
+    for (const NotificationRecord& row : lasting) {
+      after = row.sequence;
+      const auto node = uuids.find(row.nodes);  // notifications that last are about one node each
+      if (row.kind != kConditionKind || node == uuids.end()) continue;
+      notices_.Remember(node->second, node->first, row.subject);
+    }
+    if (lasting.size() < kNoticesAtOnce) return absl::OkStatus();
+  }
 }
 
 absl::Status HealthMonitor::RestoreHistory(Transaction& txn) {

@@ -123,6 +123,7 @@ class HealthMonitor final : public AgentSessionListener {
   absl::Status Look(Work& work);
   absl::Status ReadMembers(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What the history says of nodes' boots, and which of them it calls lost.
+  absl::Status RestoreNotices(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status RestoreHistory(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status ReadPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes what has come. News of nodes that are no members are dropped, unless it could not be read

@@ -41,14 +41,11 @@ const v1::Condition* Reported(const Situation& situation, const Answer& answer) 
 
 }  // namespace
 
-void Notices::Remember(const std::string& uuid, const std::string& node, const NodeHealth& health) {
-  for (const v1::Condition& condition : health.conditions()) {
-    if (condition.status() != v1::CONDITION_STATUS_BAD) continue;
-    Said& said = said_[{uuid, condition.name()}];
-    said.node = node;
-    said.severity = condition.severity();
-    said.is_earlier = true;
-  }
+void Notices::Remember(const std::string& uuid, const std::string& node,
+                       const std::string& condition) {
+  Said& said = said_[{uuid, condition}];
+  said.node = node;
+  said.is_earlier = true;
 }
 
 std::vector<Notice> Notices::Take(const Situation& situation, const Decision& decision) {
@@ -87,9 +84,14 @@ std::vector<Notice> Notices::Take(const Situation& situation, const Decision& de
     }
     notice.nodes.push_back(node.name);
   }
+  // Nothing is over while nobody can tell, as after a restart before the agents are back.
+  std::set<std::string> away;
+  for (const NodeView& node : situation.nodes) {
+    if (node.away_since.has_value()) away.insert(node.uuid);
+  }
   for (auto said = said_.begin(); said != said_.end();) {
     Said& each = said->second;
-    if (open.contains(said->first)) {
+    if (open.contains(said->first) || away.contains(said->first.first)) {
       ++said;
       continue;
     }

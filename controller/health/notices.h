@@ -5,10 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "controller/health/decision.h"
 
 namespace muster::controller::health {
+
+// The kind of the notifications about conditions; a row of notify/kinds.
+inline constexpr absl::string_view kConditionKind = "health.condition";
 
 // Something for people outside.
 struct Notice {
@@ -23,8 +27,8 @@ struct Notice {
 // Remembers what was said. Not thread-safe.
 class Notices {
  public:
-  // An earlier process has said what is bad about the node.
-  void Remember(const std::string& uuid, const std::string& node, const NodeHealth& health);
+  // An earlier process has said that the condition of the node is bad, and not yet that it is over.
+  void Remember(const std::string& uuid, const std::string& node, const std::string& condition);
   // What there is to say about a decision.
   std::vector<Notice> Take(const Situation& situation, const Decision& decision);
 

@@ -244,7 +244,7 @@ health::HealthCollaborators Work::ForHealth() {
           [this](const health::Notice& notice) {
             LogWarning(notice.text);
             notify::Notification told;
-            told.kind = notice.is_breaker ? "health.breaker" : "health.condition";
+            told.kind = notice.is_breaker ? "health.breaker" : std::string(health::kConditionKind);
             if (notice.severity == v1::CONDITION_SEVERITY_FATAL)
               told.severity = notify::Severity::kCritical;
             told.nodes = notice.nodes;

@@ -56,6 +56,39 @@ TEST_F(HealthMonitorTest, ARestartForgetsNothing) {
   EXPECT_EQ(HealthOf(1).conditions(0).condition().name(), "node_lost");
 }
 
+TEST_F(HealthMonitorTest, ANodeThatIsBackAfterARestartIsToldToBe) {
+  sessions_.Cut(Uuid(3));
+  monitor_->OnDisconnected(Uuid(3));
+  Look();
+  Look(absl::Minutes(1));
+  EXPECT_THAT(notices_, ElementsAre("node_lost on c3: the agent does not answer"));
+  Boot();
+  Look();
+  EXPECT_THAT(notices_, SizeIs(1)) << "it may be on its way";
+  Connect(3);
+  Look();
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("node_lost"), "node_lost on c3: well again"));
+}
+
+TEST_F(HealthMonitorTest, WhatNobodyHasHeardOfBeforeARestartIsToldAfterIt) {
+  ASSERT_OK(store_.below().Update([&](Transaction& txn) -> absl::Status {
+    return txn.node_holds().Put({Uuid(2), "u-1", "being updated", clock_.Now(), false});
+  }));
+  Turn(2, {Bad("disk_full")});
+  Look();
+  EXPECT_THAT(notices_, IsEmpty()) << "somebody works on it";
+  Boot();
+  for (int i = 1; i <= kNodes; ++i) sessions_.Connect(Uuid(i));
+  for (int i = 1; i <= kNodes; ++i) monitor_->OnConnected(Uuid(i), v1::Hello());
+  Turn(2, {Bad("disk_full")});
+  Look();
+  EXPECT_THAT(notices_, IsEmpty());
+  ASSERT_OK(store_.below().Update(
+      [&](Transaction& txn) { return txn.node_holds().Delete(Uuid(2), "u-1"); }));
+  Look();
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("disk_full on c2")));
+}
+
 TEST_F(HealthMonitorTest, APersonsDrainIsNeverTouched) {
   slurm_.DrainBy("ann", "c2", "bad fan");
   Turn(2, {Bad("gpu_lost")});

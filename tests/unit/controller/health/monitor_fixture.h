@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "controller/gate/node_pass.h"
 #include "controller/gate/service_gate.h"
 #include "controller/health/health_monitor.h"
+#include "controller/notify/ledger.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
@@ -79,9 +81,24 @@ class HealthMonitorTest : public ::testing::Test {
                          PutRollout(id, v1::ROLLOUT_STATE_ABORTED, v1::ROLLOUT_STEP_SKIPPED);
                          return absl::OkStatus();
                        }},
-        .notify = [this](const Notice& notice) { notices_.push_back(notice.text); },
+        .notify = [this](const Notice& notice) { Notify(notice); },
     });
     ASSERT_OK(monitor_->Resume());
+  }
+
+  // Into the store, too, as the controller does it.
+  void Notify(const Notice& notice) {
+    notices_.push_back(notice.text);
+    if (notice.is_breaker) return;
+    notify::Notification told;
+    told.kind = std::string(kConditionKind);
+    told.nodes = notice.nodes;
+    told.key = notice.condition;
+    told.text = notice.text;
+    told.resolved = notice.is_resolved;
+    std::set<std::string> woken;
+    EXPECT_OK(store_.below().Update(
+        [&](Transaction& txn) { return notify::Record(txn, told, {}, clock_.Now(), &woken); }));
   }
 
   static std::string Name(int i) { return absl::StrCat("c", i); }

@@ -77,7 +77,7 @@ TEST_F(NoticesTest, AFlappingConditionIsToldOnceInItsCoolDown) {
 
 TEST_F(NoticesTest, ARestartRepeatsNothing) {
   Turn(1, {Bad("disk_full")});
-  notices_.Remember("c1", "c1", nodes_[0]);
+  notices_.Remember("c1", "c1", "disk_full");
   situation_.nodes[0].away_since = situation_.now;
   EXPECT_THAT(Take(), IsEmpty());
   situation_.nodes[0].away_since.reset();
