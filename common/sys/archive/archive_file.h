@@ -30,9 +30,9 @@ using ReadPiece = std::function<absl::StatusOr<absl::string_view>()>;
 using OnEntry =
     std::function<absl::Status(const std::string& name, uint64_t size, const ReadPiece& read)>;
 
-// Calls `on_entry` for each file of the archive, in order. InvalidArgument for damage, which may show
-// only after the last entry, and for entries that are absolute, climb with "..", or are links or
-// devices; otherwise the error of `on_entry`. Content that `on_entry` does not read is skipped.
+// Calls `on_entry` for each file of the archive, in order. InvalidArgument for damage, which may
+// show only after the last entry, and for entries that are absolute, climb with "..", or are links
+// or devices; otherwise the error of `on_entry`. Content that `on_entry` does not read is skipped.
 absl::Status ReadArchiveFile(const std::string& path, const OnEntry& on_entry);
 
 }  // namespace muster::sys

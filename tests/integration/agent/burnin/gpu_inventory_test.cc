@@ -218,7 +218,7 @@ TEST(GpuInventory, EccAsWantedPasses) {
 }
 
 TEST(GpuInventory, HangingGpuDoesNotKeepTheOthersFromBeingRead) {
-  const Ran ran = RunOn(R"({"hang":["cuMemAlloc_v2"]},{})", {"--answer-timeout", "1s"});
+  const Ran ran = RunOn(R"({"hang":["cuMemAlloc_v2"]},{})", {"--answer-timeout", "3s"});
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_THAT(ran.result.reason(), StartsWith("GPU 0 has not answered"));
   ASSERT_GT(ran.result.metrics_size(), 3);
