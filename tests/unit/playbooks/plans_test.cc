@@ -66,8 +66,8 @@ constexpr RoleWords kRoles[] = {{NodeRole::kStorage, "storage", "server"},
                                 {NodeRole::kCompute, "worker", "worker"}};
 
 // Roles that do nothing on a system, which has no packages for them.
-constexpr std::pair<const char*, const char*> kWithoutPackages[] = {{"rocky9", "node_exporter"},
-                                                                    {"rocky9", "slurm_metrics"}};
+constexpr std::pair<const char*, const char*> kWithoutPackages[] = {
+    {"rocky9", "gpu_metrics"}, {"rocky9", "node_exporter"}, {"rocky9", "slurm_metrics"}};
 
 constexpr size_t kWidth = 100;
 // Longer settings, and programs, are shown by their size and digest.

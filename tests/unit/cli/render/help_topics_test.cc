@@ -5,6 +5,10 @@
 
 #include <gmock/gmock.h>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::cli {
@@ -52,6 +56,16 @@ TEST(HelpTopicsTest, ListsEveryPageWithASummary) {
     names.insert(kHelpPages[i].name);
   }
   EXPECT_EQ(names.size(), kHelpPageCount);
+}
+
+// Behind a fence that nobody closes, headings would be code, and no topics.
+TEST(HelpTopicsTest, EveryPageEndsOutsideOfCode) {
+  for (size_t i = 0; i < kHelpPageCount; ++i) {
+    bool in_code = false;
+    for (const absl::string_view line : absl::StrSplit(kHelpPages[i].text, '\n'))
+      if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "```")) in_code = !in_code;
+    EXPECT_FALSE(in_code) << "docs/" << kHelpPages[i].name << ".md";
+  }
 }
 
 TEST(HelpTopicsTest, EveryTopicIsFound) {
