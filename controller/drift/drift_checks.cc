@@ -8,7 +8,6 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/claim/node_claims.h"
-#include "controller/drift/drift_view.h"
 #include "controller/inventory/drift_policy.h"
 #include "controller/inventory/inventory.h"
 #include "controller/run/run_engine.h"
@@ -65,12 +64,9 @@ absl::StatusOr<std::vector<DriftChecks::Known>> DriftChecks::Look() {
   if (absl::IsNotFound(inventory.status())) return all;
   RETURN_IF_ERROR(inventory.status());
   if (inventory->inventory->drift().empty()) return all;
+  RETURN_IF_ERROR(ReadPolicies(*inventory->inventory, all));
   std::set<std::string> connected;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-    for (const auto& policy : inventory->inventory->drift()) {
-      ASSIGN_OR_RETURN(PolicyView view, ReadPolicy(txn, *inventory->inventory, *policy));
-      all.push_back({policy, std::move(view)});
-    }
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
     for (const NodeRecord& node : nodes)
       if (with_.sessions.IsConnected(node.uuid)) connected.insert(node.name);
@@ -83,6 +79,23 @@ absl::StatusOr<std::vector<DriftChecks::Known>> DriftChecks::Look() {
       node.is_free = connected.count(node.node) > 0 && held.count(node.node) == 0;
   }
   return all;
+}
+
+absl::Status DriftChecks::ReadPolicies(const Inventory& inventory, std::vector<Known>& all) {
+  absl::MutexLock lock(&reading_mutex_);
+  std::map<std::string, RunHistory> histories;
+  for (const auto& policy : inventory.drift())
+    histories[policy->name] = std::move(histories_[policy->name]);
+  histories_ = std::move(histories);
+  return with_.store.View([&](Transaction& txn) -> absl::Status {
+    reading_mutex_.AssertHeld();
+    for (const auto& policy : inventory.drift()) {
+      ASSIGN_OR_RETURN(PolicyView view,
+                       ReadPolicy(txn, inventory, *policy, histories_[policy->name]));
+      all.push_back({policy, std::move(view)});
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<std::vector<v1::DriftPolicy>> DriftChecks::List(const std::set<std::string>* only) {

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "common/base/worker.h"
 #include "controller/drift/drift_plan.h"
+#include "controller/drift/drift_view.h"
 #include "muster/v1/drift.pb.h"
 
 namespace muster {
@@ -28,6 +29,7 @@ class CreateRunRequest;
 namespace muster::controller {
 class AgentSessions;
 struct DriftPolicy;
+class Inventory;
 class InventorySource;
 class NodeClaims;
 struct RunActor;
@@ -85,11 +87,17 @@ class DriftChecks {
   };
 
   absl::StatusOr<std::vector<Known>> Look();
+  absl::Status ReadPolicies(const Inventory& inventory, std::vector<Known>& all)
+      ABSL_LOCKS_EXCLUDED(reading_mutex_);
   absl::Status StartDue();
   absl::Status Act(const Known& known);
   void Warn(absl::string_view message);
 
   const DriftCollaborators with_;
+  // Held while runs are read: the first look of a process may go through all there are, which is
+  // not to be done twice at once.
+  absl::Mutex reading_mutex_;
+  std::map<std::string, RunHistory> histories_ ABSL_GUARDED_BY(reading_mutex_);  // by policy
   absl::Mutex mutex_;
   std::map<std::string, Refusal> refused_ ABSL_GUARDED_BY(mutex_);  // by policy
   std::string warned_;  // why a look failed last; the worker's own

@@ -1,11 +1,13 @@
 #include "controller/drift/drift_view.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/base/text/hostlist.h"
 #include "controller/audit/audit.h"
 #include "controller/inventory/drift_policy.h"
 #include "controller/inventory/inventory.h"
@@ -21,7 +23,6 @@
 namespace muster::controller::drift {
 namespace {
 
-constexpr uint32_t kEarlierRuns = 1000;
 constexpr uint32_t kEarlierRollouts = 1000;
 
 using Nodes = std::map<std::string, NodeView*>;
@@ -45,13 +46,37 @@ std::string FailureOf(const RunNodeRecord& node) {
   return node.message.empty() ? absl::StrCat("the check was ", node.state) : node.message;
 }
 
-absl::Status ReadCheck(Transaction& txn, const RunRecord& run, Nodes& open, PolicyView& view) {
-  if (!view.last_check.has_value()) view.last_check = run.created_at;
-  if (!run.finished_at.has_value()) {
-    view.is_checking = true;
-    return absl::OkStatus();
-  }
-  if (open.empty()) return absl::OkStatus();
+Nodes ByName(std::vector<NodeView>& nodes) {
+  Nodes all;
+  for (NodeView& node : nodes) all[node.node] = &node;
+  return all;
+}
+
+bool IsOf(const RunHistory& history, const DriftPolicy& policy) {
+  return history.playbook == policy.playbook &&
+         std::equal(
+             history.nodes.begin(), history.nodes.end(), policy.nodes.begin(), policy.nodes.end(),
+             [](const NodeView& node, const std::string& name) { return node.node == name; });
+}
+
+RunHistory BeginHistory(const DriftPolicy& policy) {
+  RunHistory history;
+  history.playbook = policy.playbook;
+  for (const std::string& name : policy.nodes) history.nodes.emplace_back().node = name;
+  return history;
+}
+
+// A check names its nodes one by one. Where some node was never checked, all checks are gone
+// through, and those that cannot have it need not be read.
+bool MayHave(const v1::CreateRunRequest& check, const Nodes& open) {
+  const auto names = ExpandHostlist(check.limit());
+  return !names.ok() || std::any_of(names->begin(), names->end(),
+                                    [&](const std::string& name) { return open.count(name) > 0; });
+}
+
+absl::Status ReadCheck(Transaction& txn, const RunRecord& run, const v1::CreateRunRequest& request,
+                       Nodes& open) {
+  if (open.empty() || !MayHave(request, open)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const auto nodes, txn.runs().ListNodes(run.run_id));
   for (const RunNodeRecord& node : nodes) {
     const auto found = open.find(node.node);
@@ -65,6 +90,7 @@ absl::Status ReadCheck(Transaction& txn, const RunRecord& run, Nodes& open, Poli
 
 absl::Status ReadApplication(Transaction& txn, const RunRecord& run,
                              const v1::CreateRunRequest& request, Nodes& open) {
+  if (open.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const auto nodes, txn.runs().ListNodes(run.run_id));
   const std::string check = SerializeDeterministically(CheckOf(request));
   for (const RunNodeRecord& node : nodes) {
@@ -74,6 +100,36 @@ absl::Status ReadApplication(Transaction& txn, const RunRecord& run,
                               !request.extra_vars().empty()};
     open.erase(found);
   }
+  return absl::OkStatus();
+}
+
+// Adds what is newer to the history, whose end stays before runs that have not ended yet.
+absl::Status ReadRuns(Transaction& txn, const DriftPolicy& policy, RunHistory& history,
+                      bool& is_checking) {
+  const std::string actor = ActorOf(policy);
+  Nodes to_check = ByName(history.nodes), to_apply = to_check;
+  std::optional<absl::Time> last_check;
+  std::string read_to;
+  RETURN_IF_ERROR(txn.runs().ForEachFromNewest([&](const RunRecord& run) -> absl::StatusOr<bool> {
+    if (run.run_id == history.read_to) return false;
+    const v1::CreateRunRequest request = RequestOf(run);
+    const bool is_playbook = request.playbook() == policy.playbook;
+    const bool is_check = is_playbook && request.check_only() && run.created_by == actor;
+    const bool is_application =
+        is_playbook && IsAppliedWhole(request) && !request.bundle_sha256().empty();
+    if (is_check && !last_check.has_value()) last_check = run.created_at;
+    if ((is_check || is_application) && !run.finished_at.has_value()) {
+      is_checking |= is_check;
+      read_to.clear();
+      return true;
+    }
+    if (is_check) RETURN_IF_ERROR(ReadCheck(txn, run, request, to_check));
+    if (is_application) RETURN_IF_ERROR(ReadApplication(txn, run, request, to_apply));
+    if (read_to.empty()) read_to = run.run_id;
+    return !to_check.empty() || !to_apply.empty();
+  }));
+  if (last_check.has_value()) history.last_check = last_check;
+  if (!read_to.empty()) history.read_to = read_to;
   return absl::OkStatus();
 }
 
@@ -102,32 +158,17 @@ std::string ActorOf(const DriftPolicy& policy) {
 }
 
 absl::StatusOr<PolicyView> ReadPolicy(Transaction& txn, const Inventory& inventory,
-                                      const DriftPolicy& policy) {
+                                      const DriftPolicy& policy, RunHistory& history) {
+  if (!IsOf(history, policy)) history = BeginHistory(policy);
   PolicyView view;
   view.every = policy.every;
   view.repairs = policy.repairs;
-  view.nodes.resize(policy.nodes.size());
-  Nodes all;
-  for (size_t i = 0; i < policy.nodes.size(); ++i) {
-    NodeView& node = view.nodes[i];
-    node.node = policy.nodes[i];
+  RETURN_IF_ERROR(ReadRuns(txn, policy, history, view.is_checking));
+  view.last_check = history.last_check;
+  view.nodes = history.nodes;
+  for (NodeView& node : view.nodes)
     node.is_worker = inventory.FindNode(node.node)->role == NodeRole::kCompute;
-    all[node.node] = &node;
-  }
-  const std::string actor = ActorOf(policy);
-  Nodes to_check = all, to_apply = all;
-  ASSIGN_OR_RETURN(const auto runs, txn.runs().List(kEarlierRuns));
-  for (const RunRecord& run : runs) {
-    const v1::CreateRunRequest request = RequestOf(run);
-    if (request.playbook() != policy.playbook) continue;
-    if (request.check_only() && run.created_by == actor) {
-      RETURN_IF_ERROR(ReadCheck(txn, run, to_check, view));
-    } else if (IsAppliedWhole(request) && !request.bundle_sha256().empty() &&
-               run.finished_at.has_value() && !to_apply.empty()) {
-      RETURN_IF_ERROR(ReadApplication(txn, run, request, to_apply));
-    }
-  }
-  RETURN_IF_ERROR(ReadRepairs(txn, actor, std::move(all), view));
+  RETURN_IF_ERROR(ReadRepairs(txn, ActorOf(policy), ByName(view.nodes), view));
   return view;
 }
 

@@ -306,6 +306,11 @@ class RunTable {
   virtual absl::StatusOr<RunRecord> Get(absl::string_view run_id) = 0;
   // Newest first.
   virtual absl::StatusOr<std::vector<RunRecord>> List(uint32_t limit) = 0;
+  // Calls `fn` with one run after the other, first the one that was created last, until it returns
+  // false or an error, which is returned. The order is that of the first Put(), whatever the clock
+  // said, so that what comes before a run is the same each time.
+  virtual absl::Status ForEachFromNewest(
+      absl::FunctionRef<absl::StatusOr<bool>(const RunRecord& run)> fn) = 0;
   virtual absl::StatusOr<std::vector<RunRecord>> ListRunning() = 0;
   virtual absl::Status PutNode(const RunNodeRecord& node) = 0;
   virtual absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) = 0;

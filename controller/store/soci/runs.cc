@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/status.h"
 #include "controller/store/soci/guard.h"
 #include "controller/store/soci/statements.h"
 #include "controller/store/soci/tables.h"
@@ -101,6 +102,20 @@ absl::StatusOr<std::vector<RunRecord>> SociRunTable::List(uint32_t limit) {
         (Select(context_.session, "ORDER BY created_at DESC, rowid DESC LIMIT :count", row),
          use(count));
     return ToRecords(ReadAll(statement, row));
+  });
+}
+
+absl::Status SociRunTable::ForEachFromNewest(
+    absl::FunctionRef<absl::StatusOr<bool>(const RunRecord& run)> fn) {
+  return Guard(context_.path, "runs.ForEachFromNewest", [&]() -> absl::Status {
+    RunRow row;
+    soci::statement statement = Select(context_.session, "ORDER BY rowid DESC", row);
+    statement.execute(false);
+    while (statement.fetch()) {
+      ASSIGN_OR_RETURN(const bool goes_on, fn(ToRecord(row)));
+      if (!goes_on) break;
+    }
+    return absl::OkStatus();
   });
 }
 

@@ -141,6 +141,8 @@ class SociRunTable final : public RunTable {
   absl::Status Put(const RunRecord& run) override;
   absl::StatusOr<RunRecord> Get(absl::string_view run_id) override;
   absl::StatusOr<std::vector<RunRecord>> List(uint32_t limit) override;
+  absl::Status ForEachFromNewest(
+      absl::FunctionRef<absl::StatusOr<bool>(const RunRecord& run)> fn) override;
   absl::StatusOr<std::vector<RunRecord>> ListRunning() override;
   absl::Status PutNode(const RunNodeRecord& node) override;
   absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) override;

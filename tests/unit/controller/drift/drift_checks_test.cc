@@ -150,8 +150,8 @@ class DriftTest : public ::testing::Test, public InventorySource {
     ASSERT_OK(PutRun(request, "operator:bob", RunRecord::kSucceeded, nodes));
     clock_.Advance(absl::Seconds(1));
   }
-  // The check in progress ends with this.
-  void EndCheck(const std::vector<RunNodeRecord>& nodes) {
+  // The run in progress, mostly a check, ends with this.
+  void EndRun(const std::vector<RunNodeRecord>& nodes) {
     ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(auto runs, txn.runs().ListRunning());
       EXPECT_THAT(runs, SizeIs(1));
@@ -217,7 +217,7 @@ TEST_F(DriftTest, WhatWasAppliedIsCheckedAsItWasApplied) {
   Boot();
   checks_->Step();
   EXPECT_THAT(started_, SizeIs(1)) << "the check is in progress, also after a restart";
-  EndCheck({Node("login1"), Node("c001", "done", 2)});
+  EndRun({Node("login1"), Node("c001", "done", 2)});
   EXPECT_THAT(States(), ::testing::ElementsAre("login1 AS_APPLIED 0", "c001 DIFFERS 2",
                                                "c002 NOT_APPLIED 0"));
   checks_->Step();
@@ -231,17 +231,63 @@ TEST_F(DriftTest, EachNodeIsComparedWithItsOwnLastApply) {
   Apply("old", {Node("login1"), Node("c001"), Node("c002")});
   Apply("new", {Node("c002")});
   checks_->Step();
-  EndCheck({Node("login1"), Node("c001")});
+  EndRun({Node("login1"), Node("c001")});
   checks_->Step();
   ASSERT_THAT(started_, SizeIs(2));
   EXPECT_EQ(started_[0].bundle_sha256() + " " + started_[0].limit(), "old c001,login1");
   EXPECT_EQ(started_[1].bundle_sha256() + " " + started_[1].limit(), "new c002");
 }
 
+TEST_F(DriftTest, WhatIsKnownStaysKnownBehindThousandsOfNewerRuns) {
+  Apply("bundle", {Node("login1"), Node("c001"), Node("c002")});
+  checks_->Step();
+  EndRun({Node("login1"), Node("c001", "done", 2), Node("c002")});
+  for (int i = 0; i < 2100; ++i) Apply("new", {Node("c002")});
+  const auto known =
+      ::testing::ElementsAre("login1 AS_APPLIED 0", "c001 DIFFERS 2", "c002 NOT_CHECKED 0");
+  EXPECT_THAT(States(), known);
+  Boot();
+  EXPECT_THAT(States(), known) << "also after a restart";
+  clock_.Advance(absl::Hours(24));
+  checks_->Step();
+  EndRun({Node("c002")});
+  checks_->Step();
+  ASSERT_THAT(started_, SizeIs(3));
+  EXPECT_EQ(started_[1].bundle_sha256() + " " + started_[1].limit(), "new c002");
+  EXPECT_EQ(started_[2].bundle_sha256() + " " + started_[2].limit(), "bundle c001,login1");
+}
+
+TEST_F(DriftTest, ARunCountsWhenItHasEndedAlsoAfterNewerOnes) {
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("old");
+  request.set_playbook("site.yaml");
+  ASSERT_OK(PutRun(request, "operator:bob", RunRecord::kRunning, {}));
+  Apply("new", {Node("c001")});
+  EXPECT_THAT(States(), ::testing::ElementsAre("login1 NOT_APPLIED 0", "c001 NOT_CHECKED 0",
+                                               "c002 NOT_APPLIED 0"));
+  EndRun({Node("login1", "failed"), Node("c001"), Node("c002")});
+  EXPECT_THAT(States(), ::testing::ElementsAre("login1 NOT_APPLIED 0", "c001 NOT_CHECKED 0",
+                                               "c002 NOT_CHECKED 0"));
+  EXPECT_EQ(Policy().nodes(1).applied_run_id(), "r-2");
+  EXPECT_EQ(Policy().nodes(2).applied_run_id(), "r-1");
+}
+
+TEST_F(DriftTest, ANodeThatAPolicyIsGivenHasItsEarlierRuns) {
+  SetInventory("drift: {site: {playbook: site.yaml, nodes: c001}}\n");
+  Apply("bundle", {Node("login1"), Node("c001"), Node("c002")});
+  EXPECT_THAT(States(), ::testing::ElementsAre("c001 NOT_CHECKED 0"));
+  SetInventory(kSite);
+  EXPECT_THAT(States(), ::testing::ElementsAre("login1 NOT_CHECKED 0", "c001 NOT_CHECKED 0",
+                                               "c002 NOT_CHECKED 0"));
+  SetInventory("drift: {site: {playbook: other.yaml}}\n");
+  EXPECT_THAT(States(), ::testing::ElementsAre("login1 NOT_APPLIED 0", "c001 NOT_APPLIED 0",
+                                               "c002 NOT_APPLIED 0"));
+}
+
 TEST_F(DriftTest, ACheckThatDidNotGetThroughIsUnknown) {
   Apply("bundle", {Node("c001"), Node("c002")});
   checks_->Step();
-  EndCheck({Node("c001", "unreachable"), Node("c002", "failed", 0, "apt: no space")});
+  EndRun({Node("c001", "unreachable"), Node("c002", "failed", 0, "apt: no space")});
   const v1::DriftPolicy policy = Policy();
   EXPECT_EQ(policy.nodes(1).state(), v1::DRIFT_STATE_UNKNOWN);
   EXPECT_EQ(policy.nodes(1).message(), "it did not answer");
@@ -278,7 +324,7 @@ TEST_F(DriftTest, WorkersThatDifferAreRepairedByARollout) {
   SetInventory(kRepairing);
   Apply("bundle", {Node("login1"), Node("c001"), Node("c002")});
   checks_->Step();
-  EndCheck({Node("login1", "done", 1), Node("c001", "done", 2), Node("c002")});
+  EndRun({Node("login1", "done", 1), Node("c001", "done", 2), Node("c002")});
   checks_->Step();
   ASSERT_THAT(repairs_, SizeIs(1));
   EXPECT_EQ(repairs_[0].limit(), "c001");

@@ -65,6 +65,42 @@ TEST(StoreRuns, ComeBackNewestFirst) {
   }));
 }
 
+TEST(StoreRuns, AreGoneThroughFromTheLastOneAsLongAsWanted) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    // The clock was set back between the second and the third, and the first ends last.
+    RETURN_IF_ERROR(txn.runs().Put(SampleRun("r-1", RunRecord::kRunning, kRunsNow)));
+    RETURN_IF_ERROR(
+        txn.runs().Put(SampleRun("r-2", RunRecord::kFailed, kRunsNow + absl::Hours(1))));
+    RETURN_IF_ERROR(
+        txn.runs().Put(SampleRun("r-3", RunRecord::kFailed, kRunsNow - absl::Hours(1))));
+    return txn.runs().Put(SampleRun("r-1", RunRecord::kFailed, kRunsNow));
+  }));
+  ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
+    std::vector<std::string> all, some;
+    RETURN_IF_ERROR(txn.runs().ForEachFromNewest([&](const RunRecord& run) -> absl::StatusOr<bool> {
+      all.push_back(run.run_id);
+      EXPECT_THAT(run.plays, ElementsAre("slurm controller", "workers, all"));
+      // Others may be read meanwhile.
+      EXPECT_OK(txn.runs().Get("r-2"));
+      return true;
+    }));
+    EXPECT_THAT(all, ElementsAre("r-3", "r-2", "r-1"));
+    RETURN_IF_ERROR(txn.runs().ForEachFromNewest([&](const RunRecord& run) -> absl::StatusOr<bool> {
+      some.push_back(run.run_id);
+      return run.run_id != "r-2";
+    }));
+    EXPECT_THAT(some, ElementsAre("r-3", "r-2"));
+    EXPECT_EQ(txn.runs()
+                  .ForEachFromNewest([](const RunRecord&) -> absl::StatusOr<bool> {
+                    return absl::AbortedError("enough");
+                  })
+                  .code(),
+              absl::StatusCode::kAborted);
+    return absl::OkStatus();
+  }));
+}
+
 TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
   auto store = Memory();
   ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
