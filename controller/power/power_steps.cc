@@ -80,10 +80,25 @@ class Steps {
 
   absl::Status SwitchOn(bool in_cycle) {
     RETURN_IF_ERROR(around_.await_turn(in_cycle));
-    const absl::Status asked = Ask(PowerChange::kOn, "asked to switch on");
-    const absl::Status on = asked.ok() ? AwaitState(PowerState::kOn, patience_.change) : asked;
+    absl::Status on = Ask(PowerChange::kOn, "asked to switch on");
+    if (in_cycle && !on.ok()) on = AskAgainForOn();
+    if (on.ok()) on = AwaitState(PowerState::kOn, patience_.change);
     if (!on.ok() && state_ == PowerState::kOff) around_.on_off();
     return on;
+  }
+
+  // Until the BMC takes the order. It may be busy with the machine's end, and may have taken an
+  // order although its answer was lost.
+  absl::Status AskAgainForOn() {
+    absl::Time end = around_.clock.Now() + patience_.change;
+    while (true) {
+      around_.clock.Sleep(patience_.look);
+      absl::Status on = Look();
+      if (on.ok() && state_ != PowerState::kOn) on = Ask(PowerChange::kOn, "asked to switch on");
+      const absl::Time now = around_.clock.Now();
+      if (around_.is_hurried()) end = std::min(end, now + patience_.hurried);
+      if (on.ok() || now >= end) return on;
+    }
   }
 
   absl::Status Off() {
@@ -167,7 +182,8 @@ class Steps {
     while (true) {
       last = Look();
       if (last.ok() && state_ == wanted) return absl::OkStatus();
-      if (absl::IsUnauthenticated(last) || absl::IsCancelled(last)) return last;
+      // In a cycle the password was right a moment ago, and the machine is to come on again.
+      if ((absl::IsUnauthenticated(last) && !is_in_cycle_) || absl::IsCancelled(last)) return last;
       const absl::Time now = around_.clock.Now();
       if (around_.is_hurried()) {
         const bool must_know = is_in_cycle_ && wanted == PowerState::kOff && !waits_softly_;
@@ -176,7 +192,9 @@ class Steps {
       if (now >= end) break;
       around_.clock.Sleep(patience_.look);
     }
-    if (!last.ok()) return Annotate(last, "its BMC took the order, and then");
+    if (!last.ok())
+      return absl::UnavailableError(
+          absl::StrCat("its BMC took the order, and then: ", last.message()));
     if (waits_softly_ && wanted == PowerState::kOff)
       return absl::FailedPreconditionError(
           absl::StrCat("its operating system was asked to shut down and has not within ",

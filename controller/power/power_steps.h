@@ -38,7 +38,7 @@ struct PowerPatience {
   absl::Duration soft = absl::Minutes(5);     // an operating system that ends
   absl::Duration look = absl::Seconds(1);     // between two questions
   absl::Duration off = absl::Seconds(5);      // in a cycle, for what is charged
-  absl::Duration hurried = absl::Seconds(8);  // instead, for the first half of a cycle in a hurry
+  absl::Duration hurried = absl::Seconds(8);  // instead, for either half of a cycle in a hurry
 };
 
 // What the steps need of those who order them.
@@ -55,8 +55,9 @@ struct PowerSurroundings {
   Cancelled is_hurried;
 };
 
-// Blocks. A BMC that takes an order and does not carry it out is FailedPrecondition. A cycle that
-// has switched off always tries to switch on.
+// Blocks. A BMC that takes an order and does not carry it out is FailedPrecondition, one that then
+// no longer says how its machine is, Unavailable. A cycle that has switched off always tries to
+// switch on, for as long as a change may take.
 PowerOutcome CarryOut(Bmc& bmc, const PowerOrder& order, const PowerPatience& patience,
                       const PowerSurroundings& around);
 

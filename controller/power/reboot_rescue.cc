@@ -7,10 +7,10 @@
 #include "common/base/status.h"
 #include "common/base/text/human_duration.h"
 #include "controller/inventory/inventory.h"
-#include "controller/power/power_control.h"
 #include "controller/run/collaborators.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
+#include "muster/v1/power.pb.h"
 
 namespace muster::controller::power {
 
@@ -57,17 +57,17 @@ absl::StatusOr<std::vector<RebootRecord>> RebootRescue::OpenReboots() {
 
 absl::Status RebootRescue::Look(absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<RebootRecord> open, OpenReboots());
-  std::set<std::string> known;
-  for (const RebootRecord& reboot : open) {
-    if (rescued_.count(reboot.permit_id) > 0) known.insert(reboot.permit_id);
-  }
-  rescued_ = std::move(known);
+  std::map<std::string, Tries> kept;
+  for (const RebootRecord& reboot : open) kept.insert(tries_.extract(reboot.permit_id));
+  tries_ = std::move(kept);
   if (open.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
   const Inventory& inventory = *current.inventory;
   const auto is_up = [this](const std::string& uuid) { return sessions_.IsConnected(uuid); };
   for (const RebootRecord& reboot : PlanRescues(open, inventory, is_up, since_, now)) {
-    if (!rescued_.insert(reboot.permit_id).second) continue;
+    Tries& tries = tries_[reboot.permit_id];
+    Follow(reboot.node, tries);
+    if (!tries.is_open || now < tries.next_at) continue;
     PowerAction action;
     action.order.verb = PowerVerb::kCycle;
     action.run_id = reboot.run_id;
@@ -79,15 +79,30 @@ absl::Status RebootRescue::Look(absl::Time now) {
         });
     const std::string told =
         absl::StrCat(reboot.node, " is ", action.reason, "; it is power cycled once");
-    const absl::Status begun = control_.Begin(std::move(action), ControllerActor(), [] {}).status();
-    if (!begun.ok()) {
-      // The store does not answer: nothing was done, and the next look tries again.
-      rescued_.erase(reboot.permit_id);
-      return begun;
-    }
+    // An error: the store does not answer. Nothing was done, and the next look tries again.
+    ASSIGN_OR_RETURN(tries.watch, control_.Begin(std::move(action), ControllerActor(), [] {}));
+    ++tries.count;
+    tries.is_open = false;
+    tries.next_at = now + tries.count * kTryGap;
     warn_(told);
   }
   return absl::OkStatus();
+}
+
+void RebootRescue::Follow(const std::string& node, Tries& tries) {
+  while (tries.watch != nullptr) {
+    const std::shared_ptr<const v1::PowerEvent> event = tries.watch->Next();
+    if (event == nullptr) return;
+    if (!event->has_node() || event->node().step() == v1::POWER_STEP_WAITING) continue;
+    // No order comes before the question for the machine's state, and one that was lost may have
+    // been carried out.
+    tries.is_open = event->node().step() == v1::POWER_STEP_FAILED &&
+                    event->node().state() == v1::POWER_STATE_UNSPECIFIED;
+    if (tries.is_open)
+      warn_(absl::StrCat(node, " was not power cycled: ", event->node().message(),
+                         "; it is tried again while its run waits for it"));
+    tries.watch.reset();
+  }
 }
 
 absl::Time RebootRescue::Step() {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/worker.h"
+#include "controller/power/power_control.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller {
@@ -21,8 +23,6 @@ class Store;
 
 namespace muster::controller::power {
 
-class PowerControl;
-
 // Which of the open reboots are to be ended by a power cycle now: those of nodes that are away, and
 // have been for longer than their bmc_cycle_after. A reboot whose time came before `since` is left
 // alone: an earlier process may have cycled it. Pure.
@@ -32,10 +32,14 @@ std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
                                       absl::Time since, absl::Time now);
 
 // Power cycles such nodes, each at most once for a reboot, as the controller. The reboot's run
-// waits for the node meanwhile and has it drained; Slurm is asked all the same.
+// waits for the node meanwhile and has it drained; Slurm is asked all the same. A try in which
+// nothing was done, because Slurm or the BMC does not answer for instance, is followed by others.
 class RebootRescue {
  public:
   static constexpr absl::Duration kInterval = absl::Seconds(10);
+  // From the first try to the second; to the third it is twice as long, and so on, as each try
+  // leaves entries in the audit log.
+  static constexpr absl::Duration kTryGap = absl::Minutes(1);
 
   // The references must outlive the object. `warn` writes to the log.
   RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory, Clock& clock,
@@ -45,7 +49,17 @@ class RebootRescue {
   void Stop() { worker_.Stop(); }
 
  private:
+  // The tries for one reboot.
+  struct Tries {
+    int count = 0;
+    bool is_open = true;  // nothing was done to the machine yet
+    absl::Time next_at = absl::InfinitePast();
+    std::shared_ptr<PowerWatch> watch;  // of the last one; nullptr: what became of it is known
+  };
+
   absl::Time Step();
+  // Looks what has become of the last try.
+  void Follow(const std::string& node, Tries& tries);
   absl::Status Look(absl::Time now);
   absl::StatusOr<std::vector<RebootRecord>> OpenReboots();
 
@@ -56,7 +70,7 @@ class RebootRescue {
   PowerControl& control_;
   const std::function<void(absl::string_view)> warn_;
   const absl::Time since_;
-  std::set<std::string> rescued_;  // permits; the worker's own
+  std::map<std::string, Tries> tries_;  // by permit; the worker's own
   Worker worker_;
 };
 

@@ -108,6 +108,89 @@ TEST_F(PowerStepsTest, ACycleThatSwitchedOffAlwaysSwitchesOn) {
   EXPECT_THAT(lost.Orders(), ElementsAre("off", "on"));
 }
 
+TEST_F(PowerStepsTest, ACycleGivesALostOrderToSwitchOnAgain) {
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(),
+                     absl::OkStatus(),
+                     absl::OkStatus(),  // off, as is seen
+                     absl::UnavailableError("busy"),
+                     absl::UnavailableError("away"),
+                     absl::OkStatus(),
+                     absl::FailedPreconditionError("not in this state")};
+  }
+  const PowerOutcome outcome = Do(PowerVerb::kCycle);
+  ASSERT_OK(outcome.status);
+  EXPECT_EQ(outcome.state, PowerState::kOn);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
+  EXPECT_THAT(turns_, ElementsAre(true));
+}
+
+TEST_F(PowerStepsTest, ButNotOneOfWhichOnlyTheAnswerWasLost) {
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), absl::OkStatus(), absl::OkStatus(),
+                     absl::DeadlineExceededError("no answer")};
+  }
+  int sleeps = 0;  // the first one is before the order
+  clock_.on_sleep = [&] {
+    if (++sleeps == 2) machine_.Set(PowerState::kOn);
+  };
+  ASSERT_OK(Do(PowerVerb::kCycle).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off"));
+}
+
+TEST_F(PowerStepsTest, AndForNoLongerThanAChangeMayTake) {
+  for (const bool is_hurried : {false, true}) {
+    machine_.Set(PowerState::kOn);
+    {
+      absl::MutexLock lock(&machine_.mutex);
+      machine_.next = {absl::OkStatus(), absl::OkStatus(), absl::OkStatus()};
+      machine_.failure = absl::UnavailableError("away");
+    }
+    is_hurried_ = is_hurried;
+    offs_ = 0;
+    const absl::Time began = clock_.Now();
+    const PowerOutcome outcome = Do(PowerVerb::kCycle);
+    EXPECT_EQ(outcome.status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(outcome.state, PowerState::kOff);
+    EXPECT_EQ(offs_, 2) << "when it is off, and when it stays so";
+    const absl::Duration took = clock_.Now() - began;
+    EXPECT_GE(took, is_hurried ? PowerPatience{}.hurried : PowerPatience{}.change);
+    EXPECT_LE(took, is_hurried ? absl::Seconds(10) : absl::Seconds(36));
+  }
+}
+
+TEST_F(PowerStepsTest, ACycleThatMayHaveSwitchedOffIsNotLeftForAPassword) {
+  machine_.Set(PowerState::kOn);
+  const absl::Status refused = absl::UnauthenticatedError("the session was lost");
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), absl::OkStatus(), refused};
+  }
+  ASSERT_OK(Do(PowerVerb::kCycle).status);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
+  // Refused for as long as anybody waits for its end.
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), absl::OkStatus()};
+    for (int i = 0; i < 31; ++i) machine_.next.push_back(refused);
+  }
+  const PowerOutcome outcome = Do(PowerVerb::kCycle);
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(outcome.state, PowerState::kOn);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on", "off", "on"));
+  // The order itself was refused.
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), refused};
+  }
+  EXPECT_EQ(Do(PowerVerb::kCycle).status, refused);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on", "off", "on"));
+}
+
 TEST_F(PowerStepsTest, ACycleOfWhatIsOffSwitchesOn) {
   EXPECT_EQ(Do(PowerVerb::kCycle).note, "it was off before");
   EXPECT_THAT(machine_.Orders(), ElementsAre("on"));

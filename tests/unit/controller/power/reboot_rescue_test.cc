@@ -34,8 +34,11 @@ using ::muster::testing::FakeMachinePower;
 using ::muster::testing::FakeSecretSource;
 using ::muster::testing::FakeSlurmControl;
 using ::muster::testing::Said;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 constexpr char kRebooting[] = R"(
 cluster: x
@@ -166,7 +169,12 @@ class RebootRescueTest : public ::testing::Test, public InventorySource {
       .warn = [](absl::string_view) {},
       .threads = 2,
   }};
-  RebootRescue rescue_{*store_, sessions_, *this, clock_, control_, [](absl::string_view) {}};
+  absl::Mutex mutex_;
+  std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
+  RebootRescue rescue_{*store_, sessions_, *this, clock_, control_, [this](absl::string_view line) {
+                         absl::MutexLock lock(&mutex_);
+                         log_.emplace_back(line);
+                       }};
 };
 
 TEST_F(RebootRescueTest, CyclesOnceThoughARunHasTheNode) {
@@ -192,6 +200,52 @@ TEST_F(RebootRescueTest, NeverUnderAJob) {
   clock_.Advance(absl::Minutes(16));
   EXPECT_EQ(AwaitAudited(2).size(), 2u) << "the attempt is on record";
   EXPECT_THAT(machine_.Orders(), IsEmpty());
+}
+
+TEST_F(RebootRescueTest, TriesAgainWhereNothingWasDone) {
+  slurm_.status = absl::UnavailableError("slurmctld restarts");
+  clock_.Advance(absl::Minutes(15));
+  ASSERT_EQ(AwaitAudited(2).size(), 2u);
+  LookAndSettle(absl::Seconds(50));
+  EXPECT_EQ(Audited().size(), 2u) << "not at each look";
+  slurm_.status = absl::OkStatus();
+  machine_.FailWith(absl::UnavailableError("it does not answer"));
+  clock_.Advance(absl::Seconds(10));
+  ASSERT_EQ(AwaitAudited(4).size(), 4u);
+  LookAndSettle(absl::Minutes(1));
+  EXPECT_EQ(Audited().size(), 4u) << "less and less often";
+  EXPECT_THAT(machine_.Orders(), IsEmpty());
+  machine_.FailWith(absl::OkStatus());
+  clock_.Advance(absl::Minutes(1));
+  ASSERT_EQ(AwaitAudited(6).size(), 6u);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
+  LookAndSettle(absl::Minutes(30));
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
+  EXPECT_EQ(Audited().size(), 6u);
+  rescue_.Stop();
+  absl::MutexLock lock(&mutex_);
+  EXPECT_THAT(
+      log_,
+      ElementsAre("c1 is not back from its reboot after 15m 00s (bmc_cycle_after); it is power "
+                  "cycled once",
+                  AllOf(StartsWith("c1 was not power cycled: nothing was done: which jobs run"),
+                        HasSubstr("slurmctld restarts")),
+                  HasSubstr("after 16m 00s"),
+                  "c1 was not power cycled: BMC 10.1.0.1: it does not answer; it is tried again "
+                  "while its run waits for it",
+                  HasSubstr("after 18m 00s")));
+}
+
+TEST_F(RebootRescueTest, NeverRepeatsAnOrderThatReachedTheMachine) {
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.lies = true;
+  }
+  clock_.Advance(absl::Minutes(15));
+  ASSERT_EQ(AwaitAudited(2).size(), 2u);
+  LookAndSettle(absl::Minutes(30));
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off"));
+  EXPECT_EQ(Audited().size(), 2u);
 }
 
 TEST_F(RebootRescueTest, LeavesAloneWhoIsBack) {
