@@ -35,7 +35,7 @@ namespace {
 constexpr char kFetchedRoot[] = "/run/muster/image/root";
 // On the file system that has room for a root.
 constexpr char kSignedFolder[] = "/run/muster/image/signed";
-constexpr char kAnswer[] = "/run/muster-disk/answer";
+constexpr char kAnswerFolder[] = "/run/muster-disk";
 constexpr size_t kMaxReason = 300;
 // How often a report is repeated that nobody takes.
 constexpr int kReports = 5;
@@ -119,11 +119,11 @@ absl::Status Install() {
              {"why", std::string(installed.status().message().substr(0, kMaxReason))}};
   // Without it the machine would be told to write its disk once more.
   RealClock clock;
-  absl::Status told = disk::Report(order.report, words, kAnswer, http);
+  absl::Status told = disk::Report(order.report, words, kAnswerFolder, files, http);
   for (int again = 0; again < kReports && !told.ok(); ++again) {
     Say(told.message());
     clock.Sleep(kReportInterval);
-    told = disk::Report(order.report, words, kAnswer, http);
+    told = disk::Report(order.report, words, kAnswerFolder, files, http);
   }
   return installed.status();
 }
@@ -140,16 +140,17 @@ absl::Status Settle(const Flags& flags) {
   SdBusUnitManager units(processes, clock);
   disk::DiskPrograms tools(processes);
   sys::CurlHttpClient http;
-  disk::Settler settler({.files = files,
-                         .tools = tools,
-                         .clock = clock,
-                         .greeted = Paths(flags.state_directory).Greeted(),
-                         .say = Say,
-                         .report = [&http](const disk::BootEntry& entry, absl::string_view phase) {
-                           const auto url = entry.words.find("muster.report");
-                           return disk::Report(url == entry.words.end() ? "" : url->second,
-                                               {{"phase", std::string(phase)}}, kAnswer, http);
-                         }});
+  disk::Settler settler(
+      {.files = files,
+       .tools = tools,
+       .clock = clock,
+       .greeted = Paths(flags.state_directory).Greeted(),
+       .say = Say,
+       .report = [&files, &http](const disk::BootEntry& entry, absl::string_view phase) {
+         const auto url = entry.words.find("muster.report");
+         return disk::Report(url == entry.words.end() ? "" : url->second,
+                             {{"phase", std::string(phase)}}, kAnswerFolder, files, http);
+       }});
   ASSIGN_OR_RETURN(const disk::Settler::End end, settler.Settle(words));
   return end == disk::Settler::End::kGoBack ? units.StartReboot() : absl::OkStatus();
 }

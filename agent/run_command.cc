@@ -172,7 +172,13 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       {.node_uuid = identity.node_uuid,
        .reboots = {.boot_id = boot_id,
                    .gate = &reboots,
-                   .look = [&gatherer] { return gatherer.Gather(); }},
+                   .look = [&gatherer] { return gatherer.Gather(); },
+                   .on_back =
+                       [&mailbox](v1::Facts now) {
+                         v1::FactsReport report;
+                         *report.mutable_facts() = std::move(now);
+                         mailbox.AddFacts(std::move(report));
+                       }},
        .on_plans = [&transfers](Transfers::Plans plans) { transfers.SetPlans(std::move(plans)); }},
       [&context](const v1::Step& step, bool want_diff) {
         return MakeResource(step, context, want_diff);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/http/http_text.h"
 
@@ -23,11 +24,12 @@ std::string ReportUrl(absl::string_view url, const ReportWords& words) {
   return text;
 }
 
-absl::Status Report(const std::string& url, const ReportWords& words, const std::string& scratch,
-                    sys::HttpClient& http) {
+absl::Status Report(const std::string& url, const ReportWords& words, const std::string& folder,
+                    sys::FileSystem& files, sys::HttpClient& http) {
   if (url.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(files.MakeDirectory(folder, 0700));
   return http.Fetch({.url = ReportUrl(url, words),
-                     .path = scratch,
+                     .path = folder + "/answer",
                      .max_bytes = kMaxAnswer,
                      .timeout = kPatience});
 }

@@ -10,8 +10,9 @@
 #include "absl/strings/string_view.h"
 
 namespace muster::sys {
+class FileSystem;
 class HttpClient;
-}
+}  // namespace muster::sys
 
 namespace muster::agent::disk {
 
@@ -20,9 +21,9 @@ using ReportWords = std::vector<std::pair<std::string, std::string>>;
 // "URL?phase=written&slot=a"; values are escaped. Pure.
 std::string ReportUrl(absl::string_view url, const ReportWords& words);
 
-// Tells the server once and waits for its answer, which is thrown away into `scratch`. OK without
-// a URL.
-absl::Status Report(const std::string& url, const ReportWords& words, const std::string& scratch,
-                    sys::HttpClient& http);
+// Tells the server once and waits for its answer, which is thrown away into `folder`, made if need
+// be. OK without a URL.
+absl::Status Report(const std::string& url, const ReportWords& words, const std::string& folder,
+                    sys::FileSystem& files, sys::HttpClient& http);
 
 }  // namespace muster::agent::disk

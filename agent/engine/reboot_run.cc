@@ -1,6 +1,7 @@
 #include "agent/engine/reboot_run.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -51,13 +52,22 @@ std::optional<absl::Status> AwaitInventory(PlanContext& context, const v1::Reboo
                                            ApplyObserver& observer) {
   const RebootOptions& reboots = context.reboots();
   if (!reboots.look) return absl::OkStatus();
+  // Facts from when the agent connected may lack what has come since.
+  const auto tell = [&](v1::Facts facts) {
+    if (reboots.on_back) reboots.on_back(std::move(facts));
+  };
   const absl::Time patience = context.clock().Now() + reboots.return_patience;
   while (true) {
-    const std::vector<std::string> missing = MissingSince(armed, reboots.look());
-    if (missing.empty()) return absl::OkStatus();
+    v1::Facts now = reboots.look();
+    const std::vector<std::string> missing = MissingSince(armed, now);
+    if (missing.empty()) {
+      tell(std::move(now));
+      return absl::OkStatus();
+    }
     const std::string list = ValidUtf8(absl::StrJoin(missing, ", "), kMaxReasonBytes);
     if (context.stopping()) return std::nullopt;
     if (context.clock().Now() >= patience) {
+      tell(std::move(now));
       return absl::FailedPreconditionError(absl::StrCat(
           "the node is back from its reboot, but lacks what it had before: ", list,
           "; it must not take jobs like this: see `dmesg` and `systemctl --failed` on the node"));

@@ -25,6 +25,7 @@ absl::Status CheckPermit(const v1::RebootPermit& permit, absl::string_view node_
 
 // After the reboot: waits until all that `armed` has noted is there again. FailedPrecondition names
 // what is still missing after RebootOptions::return_patience. nullopt: the agent is stopping.
+// Unless it is, RebootOptions::on_back is told what there is in the end.
 std::optional<absl::Status> AwaitInventory(PlanContext& context, const v1::RebootArmed& armed,
                                            ApplyObserver& observer);
 

@@ -38,6 +38,9 @@ struct RebootOptions {
   RebootGate* gate = nullptr;  // never null where plans run
   // What the node has now; may block for seconds. Empty: it is not compared over reboots.
   std::function<v1::Facts()> look = nullptr;
+  // Told what the node has after a reboot, before the step has its outcome; must not block. Empty:
+  // nobody is interested.
+  std::function<void(v1::Facts)> on_back = nullptr;
   // How long GPUs and mounts may take to be back after a reboot, and the pause between two looks.
   absl::Duration return_patience = absl::Minutes(3);
   absl::Duration return_pause = absl::Seconds(5);

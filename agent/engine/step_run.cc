@@ -40,6 +40,7 @@ class StepObserver final : public ApplyObserver {
     if (!step_.sensitive()) output_.Append(text);
   }
   bool IsStopping() const override { return context_.stopping(); }
+  bool IsContinued() const override { return context_.CutOff(step_.step_id()) != nullptr; }
   std::string TakeOutput() { return output_.Take(); }
 
  private:
@@ -198,9 +199,8 @@ absl::StatusOr<StepRun::End> StepRun::SettleRebooted(const v1::Step& step,
   StepObserver observer(context_, role_, step);
   // Into another image: drivers and mounts are what the plays behind it make.
   const bool is_same_system = step.reboot().image().empty();
-  const std::optional<absl::Status> back = is_same_system
-                                               ? AwaitInventory(context_, armed, observer)
-                                               : std::make_optional(absl::OkStatus());
+  const std::optional<absl::Status> back =
+      AwaitInventory(context_, is_same_system ? armed : v1::RebootArmed(), observer);
   if (!back.has_value()) return std::nullopt;
   if (!back->ok()) return Settle(member, v1::STEP_STATUS_FAILED, *back, "", /*is_done=*/true);
   absl::Status end = checked;

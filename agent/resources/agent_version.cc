@@ -24,24 +24,35 @@ class AgentVersion final : public Resource {
   std::string Id() const override { return "agent"; }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    const std::string& running = context_.upgrade.running;
-    if (running == spec_.version()) return std::vector<Change>{};
-    return std::vector<Change>{{"version", running, spec_.version()}};
+    // As long as there is its order, the new agent may be taken back.
+    ASSIGN_OR_RETURN(const bool is_ordered, IsOrdered());
+    if (IsNew() && !is_ordered) return std::vector<Change>{};
+    return std::vector<Change>{{"version", context_.upgrade.running, spec_.version()}};
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    RETURN_IF_ERROR(Failure());
-    ASSIGN_OR_RETURN(const std::string ordered, ReadNote(context_.upgrade.Order(), context_.files));
-    // What an exchange in progress has kept is the version of before, and what is in its place now
-    // may be the new one.
-    if (ordered != spec_.version()) RETURN_IF_ERROR(Order(observer));
+    ASSIGN_OR_RETURN(const bool is_ordered, IsOrdered());
+    if (!IsNew()) {
+      if (!is_ordered && !observer.IsContinued())
+        RETURN_IF_ERROR(ForgetFailure(context_.upgrade, context_.files));
+      RETURN_IF_ERROR(Failure());
+      // What an exchange in progress has kept is the version of before, and what is in its place
+      // now may be the new one.
+      if (!is_ordered) RETURN_IF_ERROR(Order(observer));
+    }
     observer.OnActivity(absl::StrCat("the agent is exchanged for ", spec_.version()), std::nullopt);
     RETURN_IF_ERROR(context_.units.Run(UnitJob::kStart, kUpgradeUnit));
     const absl::Time patience = context_.clock.Now() + kPatience;
     while (context_.clock.Now() < patience) {
       // The next life of the agent, of either version, looks at what has come of it.
       if (observer.IsStopping()) return absl::CancelledError("the agent is exchanged");
-      RETURN_IF_ERROR(Failure());
+      if (IsNew()) {
+        ASSIGN_OR_RETURN(const bool is_open, IsOrdered());
+        if (!is_open) return absl::OkStatus();
+      } else {
+        // A new agent leaves the reason to the one of before, which takes its place.
+        RETURN_IF_ERROR(Failure());
+      }
       context_.clock.Sleep(kLook);
     }
     return absl::DeadlineExceededError(
@@ -50,6 +61,14 @@ class AgentVersion final : public Resource {
   }
 
  private:
+  bool IsNew() const { return context_.upgrade.running == spec_.version(); }
+
+  // Whether an exchange for this version is due or in progress.
+  absl::StatusOr<bool> IsOrdered() {
+    ASSIGN_OR_RETURN(const std::string ordered, ReadNote(context_.upgrade.Order(), context_.files));
+    return ordered == spec_.version();
+  }
+
   absl::Status Order(ApplyObserver& observer) {
     ASSIGN_OR_RETURN(const StoredContent package, context_.blobs.Fetch(ContentOf(spec_), observer));
     return OrderUpgrade(context_.upgrade,

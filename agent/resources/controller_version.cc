@@ -43,6 +43,7 @@ class ControllerVersion final : public Resource {
   absl::Status Apply(ApplyObserver& observer) override {
     ASSIGN_OR_RETURN(const std::string ordered, ReadNote(place_.Order(), context_.files));
     if (ordered.empty()) {
+      if (!observer.IsContinued()) RETURN_IF_ERROR(ForgetFailure(place_, context_.files));
       RETURN_IF_ERROR(Failure());
       RETURN_IF_ERROR(Order());
     } else if (ordered != spec_.version()) {

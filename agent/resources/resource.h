@@ -36,6 +36,8 @@ class ApplyObserver {
   // The agent is about to stop: a long wait may end with Cancelled, and is continued in the agent's
   // next life.
   virtual bool IsStopping() const { return false; }
+  // An earlier life of the agent has begun to apply the step.
+  virtual bool IsContinued() const { return false; }
 };
 
 // In check mode the engine does not call Apply(). Used by one thread at a time.

@@ -21,8 +21,8 @@ class Clock;
 namespace muster::agent {
 
 // Bounded: the controller's messages by the stream, which stops reading when kMaxReceived wait;
-// progress by dropping; facts by one gathering at a time. Outlives engine, stream and session.
-// Thread-safe.
+// progress by dropping; facts by one gathering at a time and one report after a reboot. Outlives
+// engine, stream and session. Thread-safe.
 class Mailbox final : public EngineListener {
  public:
   static constexpr size_t kMaxReceived = 32;

@@ -1,6 +1,7 @@
 #include "agent/session/session.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <grpcpp/channel.h>
@@ -190,13 +191,14 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
 }
 
 bool Session::Turn(ControllerStream& stream, Mailbox::Mail mail, Ending& ending) {
+  std::move(mail.facts.begin(), mail.facts.end(), std::back_inserter(facts_to_send_));
   for (v1::ControllerMessage& message : mail.received) Handle(stream, message, ending);
   stream.ReadOn();
   if (mail.broken) return false;
   if (!ending.welcomed) return true;
-  for (v1::FactsReport& report : mail.facts) {
+  for (; !facts_to_send_.empty(); facts_to_send_.pop_front()) {
     v1::AgentMessage message;
-    *message.mutable_facts() = std::move(report);
+    *message.mutable_facts() = std::move(facts_to_send_.front());
     stream.Send(std::move(message));
   }
   SendReports(stream);

@@ -126,6 +126,8 @@ class Session {
   bool is_told_to_renew_ = false;   // at once, by the controller
   std::deque<uint64_t> in_flight_;  // sequences of reports sent but not stored
   uint64_t sent_up_to_ = 0;
+  // Not yet sent: those from before the welcome are for the connection that gets one.
+  std::deque<v1::FactsReport> facts_to_send_;
 
   mutable absl::Mutex mutex_;
   absl::Time alive_ ABSL_GUARDED_BY(mutex_);

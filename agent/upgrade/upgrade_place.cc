@@ -122,6 +122,10 @@ absl::StatusOr<std::string> TakeFailure(const UpgradePlace& place, sys::FileSyst
   return why;
 }
 
+absl::Status ForgetFailure(const UpgradePlace& place, sys::FileSystem& files) {
+  return files.Remove(place.Failure(), /*recursive=*/false);
+}
+
 absl::Status ForgetUpgrade(const UpgradePlace& place, sys::FileSystem& files) {
   // The order first: without it nothing begins again.
   RETURN_IF_ERROR(files.Remove(place.Order(), /*recursive=*/false));

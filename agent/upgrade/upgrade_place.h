@@ -39,7 +39,7 @@ inline constexpr char kControllerUpgradeUnit[] = "muster-controller-upgrade.serv
 //     ├── state/               that state, as the version of before left it; `complete` comes last
 //     ├── good                 the new version has come up: nothing goes back any more
 //     ├── back                 it has not, and why: the exchange is taken back
-//     └── failure              the same, until somebody has reported it
+//     └── failure              the same, until it has been reported, or another attempt begins
 struct UpgradePlace {
   struct File {
     std::string path;
@@ -106,6 +106,8 @@ absl::StatusOr<std::vector<std::string>> PackagesOf(const UpgradePlace& place,
 
 // Why the last exchange was taken back, once; "": it was not.
 absl::StatusOr<std::string> TakeFailure(const UpgradePlace& place, sys::FileSystem& files);
+// Before another attempt: nobody has asked why the one before it was taken back.
+absl::Status ForgetFailure(const UpgradePlace& place, sys::FileSystem& files);
 
 // Ends an exchange that has succeeded or is of no use any more; a failure stays to be read.
 absl::Status ForgetUpgrade(const UpgradePlace& place, sys::FileSystem& files);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/status_matchers.h"
@@ -25,12 +26,15 @@ TEST(BootReportTest, TheServerIsTold) {
   server.Handle("/report/x",
                 [](const testing::HttpRequest&) { return testing::HttpReply{.body = "noted\n"}; });
   const testing::TempDir dir;
+  sys::RealFileSystem files;
   sys::CurlHttpClient http;
-  const std::string scratch = dir.path() + "/answer";
-  EXPECT_OK(Report(server.Url("/report/x"), {{"phase", "written"}}, scratch, http));
-  EXPECT_OK(Report("", {{"phase", "written"}}, scratch, http));
+  // What fails before anything is mounted has made no folder.
+  const std::string folder = dir.path() + "/run";
+  EXPECT_OK(Report(server.Url("/report/x"), {{"phase", "written"}}, folder, files, http));
+  EXPECT_EQ(files.Stat(folder).value()->mode, 0700u);
+  EXPECT_OK(Report("", {{"phase", "written"}}, folder, files, http));
   EXPECT_THAT(server.requests(), SizeIs(1));
-  EXPECT_FALSE(Report(server.Url("/elsewhere"), {{"phase", "written"}}, scratch, http).ok());
+  EXPECT_FALSE(Report(server.Url("/elsewhere"), {{"phase", "written"}}, folder, files, http).ok());
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ void EngineTest::Start() {
   options.reboots = {.boot_id = boot_id_,
                      .gate = &gate_,
                      .look = look_,
+                     .on_back = on_back_,
                      .return_patience = absl::Milliseconds(100),
                      .return_pause = absl::Milliseconds(5)};
   gate_.boot_id = boot_id_;

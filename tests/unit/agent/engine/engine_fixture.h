@@ -99,7 +99,8 @@ class EngineTest : public ::testing::Test {
   std::vector<std::vector<std::string>> told_;
   FakeRebootGate gate_;
   std::string boot_id_ = "boot-1";
-  std::function<v1::Facts()> look_;  // what reboots compare
+  std::function<v1::Facts()> look_;         // what reboots compare
+  std::function<void(v1::Facts)> on_back_;  // told what is there after one
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;
 };

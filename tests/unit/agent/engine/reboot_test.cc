@@ -256,8 +256,11 @@ TEST_F(RebootRunTest, AnotherImageNeedNotHaveWhatTheNodeHadBefore) {
   Start();
   RunUntilDown(plan);
   look_ = [] { return v1::Facts(); };
+  int told = 0;
+  on_back_ = [&](v1::Facts) { ++told; };
   BootAgain();
   EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_EQ(told, 1) << "it may have another kernel";
 }
 
 TEST_F(RebootRunTest, AnImageThatDidNotComeUpHasFailed) {
@@ -282,6 +285,38 @@ TEST_F(RebootRunTest, WhatIsMountedLateIsWaitedFor) {
   BootAgain();
   EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
   EXPECT_EQ(node_.state().count("/after"), 1u);
+}
+
+// The controller lets the node serve after the outcome, by what it knows of it then.
+TEST_F(RebootRunTest, WhatIsThereAgainIsToldBeforeTheOutcome) {
+  look_ = [] { return FactsWith({"GPU-1"}, {}); };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [looks = 0]() mutable {
+    return ++looks < 3 ? v1::Facts() : FactsWith({"GPU-1", "GPU-2"}, {});
+  };
+  std::vector<v1::Facts> told;
+  on_back_ = [&](v1::Facts facts) {
+    EXPECT_FALSE(journal_->FindFinished("r-1/0").has_value());
+    told.push_back(std::move(facts));
+  };
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].gpus_size(), 2);
+}
+
+TEST_F(RebootRunTest, WhatIsLeftOfANodeThatLacksSomethingIsToldToo) {
+  look_ = [] { return FactsWith({"GPU-1", "GPU-2"}, {}); };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [] { return FactsWith({"GPU-2"}, {}); };
+  std::vector<v1::Facts> told;
+  on_back_ = [&](v1::Facts facts) { told.push_back(std::move(facts)); };
+  BootAgain();
+  EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].gpus_size(), 1);
 }
 
 TEST_F(RebootRunTest, WhatComesAndGoesIsNotMissed) {
@@ -364,6 +399,22 @@ TEST_F(RebootRunTest, WhatFailsWhileTheMachineGoesDownIsTriedAgain) {
   BootAgain();
   EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
   EXPECT_EQ(StatusOf(plan, "r/a"), v1::STEP_STATUS_CHANGED);
+}
+
+// What an attempt finds may be left from it, or from one before it.
+TEST_F(RebootRunTest, AnAttemptKnowsWhetherAnEarlierLifeHasBegunIt) {
+  std::vector<bool> continued;
+  node_.during_apply["file[/a]"] = [&](ApplyObserver& observer) {
+    continued.push_back(observer.IsContinued());
+    if (continued.size() == 1) engine_->Stop();
+  };
+  node_.apply_errors["file[/a]"] = absl::InternalError("the machine goes down");
+  Start();
+  RunUntilDown(MakePlan(1, {Role("r", {File("r/a", "/a", "1")})}));
+  node_.apply_errors.clear();
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+  EXPECT_THAT(continued, ElementsAre(false, true));
 }
 
 // A single byte of it that is not UTF-8 would make the controller discard the whole question.

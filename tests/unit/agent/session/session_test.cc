@@ -90,6 +90,7 @@ class SessionTest : public ::testing::Test {
       absl::MutexLock lock(&mutex_);
       notes_ += std::string(note) + "\n";
     });
+    if (told_early_.has_value()) mailbox_->AddFacts(*std::move(told_early_));
     reboots_ = std::make_unique<PermitRequests>("boot", files_, accounts_, *mailbox_, clock_);
     engine_ = std::make_unique<Engine>(
         Engine::Options{.node_uuid = kNode, .reboots = {.boot_id = "boot", .gate = reboots_.get()}},
@@ -227,6 +228,7 @@ class SessionTest : public ::testing::Test {
   std::string notes_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Mailbox> mailbox_;
+  std::optional<v1::FactsReport> told_early_;  // before there is a connection
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<CheckSupervisor> checks_;
   absl::Notification slurm_may_answer_;
@@ -333,6 +335,17 @@ TEST_F(SessionTest, GreetsBeatsAndSendsFacts) {
     }));
   }
   EXPECT_THAT(session_->status_text(), HasSubstr("as c001"));
+}
+
+// After a reboot the engine may be through before the controller answers.
+TEST_F(SessionTest, FactsFromBeforeTheWelcomeAreSentAfterIt) {
+  told_early_.emplace().mutable_facts()->mutable_os()->set_id("early");
+  Start();
+  EXPECT_TRUE(controller_.Await([](auto& c) {
+    for (const v1::AgentMessage& m : c.received)
+      if (m.has_facts()) return m.facts().facts().os().id() == "early";
+    return false;
+  }));
 }
 
 TEST_F(SessionTest, ReportsHealthToEachConnectionAndNamesTheReportInItsHeartbeats) {

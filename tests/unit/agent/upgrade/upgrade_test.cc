@@ -458,6 +458,9 @@ class ControllerVersionTest : public ::testing::Test {
       if (++looks_ == 3 && act_ != nullptr) act_();
       return looks_ > 10;
     }
+    bool IsContinued() const override { return is_continued; }
+
+    bool is_continued = false;
 
    private:
     const std::function<void()> act_;
@@ -509,6 +512,23 @@ TEST_F(ControllerVersionTest, AnAgentThatCameBackWaitsForTheSameExchange) {
   machine_.ExpectNew();
 }
 
+TEST_F(ControllerVersionTest, OnlyTheAttemptThatOrderedItAsksWhyItWasTakenBack) {
+  ASSERT_OK(files_.MakeDirectory(machine_.place.folder, 0700));
+  const auto leave_reason = [&] {
+    ASSERT_OK(WriteNote(machine_.place.Failure(), "it started, then failed", files_));
+  };
+  leave_reason();
+  Observer continued(nullptr);
+  continued.is_continued = true;
+  EXPECT_THAT(Make("0.2.0")->Apply(continued),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("then failed")));
+  leave_reason();
+  testing::FakeClock clock;
+  Observer observer([&] { EXPECT_OK(Upgrade(machine_.place, files_, machine_, machine_, clock)); });
+  EXPECT_OK(Make("0.2.0")->Apply(observer));
+  machine_.ExpectNew();
+}
+
 TEST_F(ControllerVersionTest, RefusesBeforeAnythingHappens) {
   using Fake = testing::FakeProcessRunner;
   Observer observer(nullptr);
@@ -549,7 +569,14 @@ class AgentVersionTest : public UpgradeTest {
    public:
     void OnActivity(absl::string_view, std::optional<float>) override {}
     void OnOutput(absl::string_view) override {}
-    bool IsStopping() const override { return ++looks_ > 3; }
+    bool IsStopping() const override {
+      if (++looks_ == 2 && at_second_look) at_second_look();
+      return looks_ > 3;
+    }
+    bool IsContinued() const override { return is_continued; }
+
+    std::function<void()> at_second_look;
+    bool is_continued = false;
 
    private:
     mutable int looks_ = 0;
@@ -582,11 +609,45 @@ TEST_F(AgentVersionTest, OrdersTheExchangeAndLetsGoWhenItIsStopped) {
 TEST_F(AgentVersionTest, TheAgentThatIsBackSaysWhyOnce) {
   Order("broken");
   EXPECT_OK(Carry(machine_));
+  observer_.is_continued = true;
   EXPECT_THAT(Make("0.2.0")->Apply(observer_),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_FALSE(std::filesystem::exists(machine_.place.Order()));
   // The next run tries again.
   EXPECT_THAT(Make("0.2.0")->Apply(observer_), StatusIs(absl::StatusCode::kCancelled, Said()));
+}
+
+// A plan that was cancelled under way has not asked for it.
+TEST_F(AgentVersionTest, AReasonThatNobodyAskedForDoesNotFailTheNextAttempt) {
+  Order("broken");
+  EXPECT_OK(Carry(machine_));
+  EXPECT_THAT(Make("0.2.0")->Apply(observer_),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("is exchanged")));
+  EXPECT_EQ(Machine::Read(machine_.place.Order()), "0.2.0\n");
+  EXPECT_EQ(TakeFailure(machine_.place, files_).value(), "");
+}
+
+TEST_F(AgentVersionTest, ANewAgentIsInSyncOnceItIsDecidedThatItStays) {
+  Order("0.2.0");
+  context_.upgrade.running = "0.2.0";
+  EXPECT_EQ(Make("0.2.0")->Check().value().size(), 1);
+  observer_.is_continued = true;
+  observer_.at_second_look = [this] { EXPECT_OK(Carry(machine_)); };
+  EXPECT_OK(Make("0.2.0")->Apply(observer_));
+  EXPECT_THAT(Make("0.2.0")->Check().value(), ::testing::IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(machine_.place.Order()));
+}
+
+TEST_F(AgentVersionTest, ANewAgentThatIsTakenBackLeavesTheReasonToTheOneOfBefore) {
+  Order("0.2.0");
+  observer_.is_continued = true;
+  context_.upgrade.running = "0.2.0";
+  ASSERT_OK(WriteNote(machine_.place.Failure(), "it did not reach the controller", files_));
+  EXPECT_THAT(Make("0.2.0")->Apply(observer_),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("is exchanged")));
+  context_.upgrade.running = "0.1.0";
+  EXPECT_THAT(Make("0.2.0")->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("did not reach")));
 }
 
 }  // namespace
