@@ -23,13 +23,19 @@ bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other) {
          one.kernel == other.kernel;
 }
 
+bool AreFromBeforeBoot(absl::string_view facts_boot_id, const NodeRecord& node) {
+  return !facts_boot_id.empty() && !node.boot_id.empty() && facts_boot_id != node.boot_id;
+}
+
 absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid) {
+  ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(node_uuid));
   ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts(node_uuid));
   const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(node_uuid);
   if (absl::IsNotFound(pass.status())) return false;
   RETURN_IF_ERROR(pass.status());
   v1::Facts facts;
   facts.ParseFromString(bytes);
+  if (AreFromBeforeBoot(facts.os().boot_id(), node)) return false;
   NodePassRecord now;
   SetPassKeys(facts, now);
   return HaveEqualKeys(*pass, now);

@@ -1,5 +1,6 @@
 #include "controller/gate/service_candidates.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,12 @@
 
 namespace muster::controller::validation {
 namespace {
+
+// What a node has told last.
+struct Told {
+  NodePassRecord properties;
+  std::string boot_id;
+};
 
 void Take(ServiceEvent event, ServiceCandidate& candidate) {
   const absl::StatusOr<ServiceState> next = NextServiceState(candidate.state, event);
@@ -51,6 +58,13 @@ Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNod
                                                            : Borrowable::kNo;
 }
 
+absl::StatusOr<bool> HasSeenSlurm(Transaction& txn) {
+  ASSIGN_OR_RETURN(const auto services, txn.node_service().ListServices());
+  return std::any_of(services.begin(), services.end(), [](const NodeServiceRecord& service) {
+    return service.state != static_cast<int>(ServiceState::kQuarantined);
+  });
+}
+
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn) {
   std::map<std::string, NodeServiceRecord> services;  // by uuid
   ASSIGN_OR_RETURN(auto rows, txn.node_service().ListServices());
@@ -73,11 +87,13 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
       at->second = {std::move(hold.owner), std::move(hold.reason), hold.is_quarantine};
   }
 
-  std::map<std::string, NodePassRecord> now;  // the present properties of each, by name
+  std::map<std::string, Told> told;  // by name
   RETURN_IF_ERROR(txn.nodes().ForEachFacts([&](const std::string& name, const std::string& bytes) {
     v1::Facts facts;
     facts.ParseFromString(bytes);
-    SetPassKeys(facts, now[name]);
+    Told& of_node = told[name];
+    SetPassKeys(facts, of_node.properties);
+    of_node.boot_id = facts.os().boot_id();
   }));
 
   std::map<std::string, ServiceCandidate> candidates;
@@ -95,7 +111,11 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     }
     const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(node.uuid);
     if (!pass.ok() && !absl::IsNotFound(pass.status())) return pass.status();
-    if (pass.ok() && HaveEqualKeys(*pass, now[node.name])) {
+    const Told& now = told[node.name];
+    candidate.awaits_facts = pass.ok() && AreFromBeforeBoot(now.boot_id, node);
+    if (candidate.awaits_facts) {
+      // Neither a pass nor a change.
+    } else if (pass.ok() && HaveEqualKeys(*pass, now.properties)) {
       Take(ServiceEvent::kPassed, candidate);
     } else if (candidate.state == ServiceState::kInService) {
       Take(ServiceEvent::kChanged, candidate);

@@ -24,6 +24,9 @@ struct ServiceCandidate {
   std::optional<NodeServiceRecord> stored;
   // The present state, with the node's pass, its facts and its last apply taken into account.
   ServiceState state = ServiceState::kEnrolled;
+  // It has passed, and has booted since it told its facts: whether it is still that machine is not
+  // known yet.
+  bool awaits_facts = false;
   std::string failed;               // the validation that quarantined it
   std::string testing;              // the validation that is running on it
   std::optional<ServiceHold> hold;  // the oldest; a quarantine before others
@@ -38,6 +41,10 @@ enum class Borrowable {
   kInService,
 };
 Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNode& node);
+
+// Whether Slurm has ever shown one of the nodes: before that the gate stores no service of any,
+// save for the quarantine of a node that has failed a validation.
+absl::StatusOr<bool> HasSeenSlurm(Transaction& txn);
 
 // By name.
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn);

@@ -193,7 +193,8 @@ absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Cha
     if (const auto hold = held.find(node.name); hold != held.end())
       candidate.testing = hold->second;
     ServiceAction action = DecideService(candidate.state, candidate.failed, candidate.testing, node,
-                                         candidate.hold.has_value() ? &*candidate.hold : nullptr);
+                                         candidate.hold.has_value() ? &*candidate.hold : nullptr,
+                                         candidate.awaits_facts);
     services[node.name] = action.service;
     if (!candidate.stored.has_value() ||
         candidate.stored->state != static_cast<int>(candidate.state) ||

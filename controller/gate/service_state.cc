@@ -121,7 +121,8 @@ absl::StatusOr<ServiceState> NextServiceState(ServiceState state, ServiceEvent e
 }
 
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
-                            const slurm::SlurmNode& node, const ServiceHold* hold) {
+                            const slurm::SlurmNode& node, const ServiceHold* hold,
+                            bool awaits_facts) {
   const bool is_ours = slurm::OwnerOf(node.reason).has_value();
   if ((node.is_drained || node.is_held) && !is_ours) {
     return {ServiceAction::kNone, "", HeldBecause(node)};
@@ -131,6 +132,10 @@ ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::
     return {ServiceAction::kNone, "", node.state};
   }
   Standing standing = StandingOf(state, failed, testing, hold);
+  if (standing.reason.empty() && awaits_facts && node.is_drained) {
+    standing = {slurm::OwnReason(kGate, "has rebooted and not reported its facts since"),
+                "rebooted: its facts are not known yet"};
+  }
   if (standing.reason.empty()) {
     if (node.is_drained) return {ServiceAction::kResume, "", std::move(standing.service)};
     if (!node.takes_jobs) absl::StrAppend(&standing.service, ", but ", node.state);

@@ -60,8 +60,10 @@ struct ServiceHold {
 
 // Never touches a drain that Muster did not make. `failed` is the validation that quarantined the
 // node; `testing` the one that is running on it, for which it is drained whatever its state.
-// `hold`: nullptr: nothing holds it.
+// `hold`: nullptr: nothing holds it. `awaits_facts`: it has booted since it told its facts; it is
+// not given back then, and if it serves it is left alone.
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
-                            const slurm::SlurmNode& node, const ServiceHold* hold = nullptr);
+                            const slurm::SlurmNode& node, const ServiceHold* hold = nullptr,
+                            bool awaits_facts = false);
 
 }  // namespace muster::controller::validation

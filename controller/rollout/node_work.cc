@@ -100,6 +100,25 @@ std::optional<NodeMove> WithoutPass(const ActiveRollout& rollout, size_t index,
                            ", then muster node resume ", node.node));
 }
 
+// A node whose slurmd does not answer, or that Slurm keeps down: nothing that the gate does lets it
+// in.
+std::optional<NodeMove> StaysDown(const RolloutNodeRecord& node, size_t index,
+                                  const slurm::SlurmNode& slurm_node, absl::Time seen_at) {
+  // A drain alone is the gate's to remove.
+  const bool is_down = !slurm_node.is_drained || slurm_node.is_silent;
+  if (!is_down || seen_at - node.since <= kAnswerGrace) return std::nullopt;
+  const std::string state = slurm_node.reason.empty()
+                                ? slurm_node.state
+                                : absl::StrCat(slurm_node.state, " (", slurm_node.reason, ")");
+  if (!node.was_available)
+    return Move(index, NodeEvent::kBack, absl::StrCat("stays out of service, as it was: ", state));
+  return Move(index, NodeEvent::kUntested,
+              absl::StrCat("it was given back, and ", HumanDuration(kAnswerGrace),
+                           " later Slurm has it as ", state,
+                           ": see journalctl -u slurmd there; scontrol update nodename=", node.node,
+                           " state=resume, then muster node resume ", node.node));
+}
+
 std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, const Observation& seen,
                                 const std::set<std::string>& held) {
   const RolloutNodeRecord& node = rollout.nodes[index];
@@ -120,7 +139,8 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
   }
   if (held.count(node.node_uuid) > 0)
     return Move(index, NodeEvent::kBack, "stays out of service: somebody drained it");
-  return WithoutPass(rollout, index, slurm_node, seen.at);
+  if (std::optional<NodeMove> move = WithoutPass(rollout, index, slurm_node, seen.at)) return move;
+  return StaysDown(node, index, slurm_node, seen.at);
 }
 
 }  // namespace

@@ -66,6 +66,23 @@ RunActor CreatorOf(const RolloutRecord& record) {
   return actor;
 }
 
+// Why the creator may not have the rollout carried out any more, with the remedy; "": they may.
+std::string LackOfMandate(const RolloutCollaborators& with, const RolloutRecord& record) {
+  const absl::Status may = with.may_continue(CreatorOf(record).mandate);
+  if (!absl::IsPermissionDenied(may)) return "";
+  return absl::StrCat(may.message(), "; muster rollout abort ", record.rollout_id, " ends it");
+}
+
+// Enters what was begun for the nodes and could not be stored.
+absl::Status EnterLostWork(Store& store, ActiveRollout& rollout, absl::Time now) {
+  std::vector<NodeMove> lost;
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(lost, FindLostWork(txn, rollout));
+    return absl::OkStatus();
+  }));
+  return Commit(store, rollout, lost, std::nullopt, ControllerActor(), now);
+}
+
 std::vector<NodeMove> NodeMovesOf(const std::vector<Decision>& decisions, const RolloutView& view) {
   std::map<std::string, size_t> index;
   for (size_t i = 0; i < view.nodes.size(); ++i) index[view.nodes[i].name] = i;
@@ -111,13 +128,7 @@ absl::Status RolloutManager::Resume() {
   absl::MutexLock lock(&mutex_);
   for (const RolloutRecord& record : open) {
     ASSIGN_OR_RETURN(ActiveRollout rollout, ReadActive(with_, record.rollout_id));
-    std::vector<NodeMove> lost;
-    RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(lost, FindLostWork(txn, rollout));
-      return absl::OkStatus();
-    }));
-    RETURN_IF_ERROR(
-        Commit(with_.store, rollout, lost, std::nullopt, ControllerActor(), with_.clock.Now()));
+    RETURN_IF_ERROR(EnterLostWork(with_.store, rollout, with_.clock.Now()));
     active_[record.rollout_id] = std::make_unique<ActiveRollout>(std::move(rollout));
   }
   return absl::OkStatus();
@@ -344,6 +355,8 @@ absl::Time RolloutManager::Step() {
 
 absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening>& openings) {
   const absl::Time now = with_.clock.Now();
+  // Otherwise a node would be left out while its run goes on.
+  if (IsEnding(rollout.state())) RETURN_IF_ERROR(EnterLostWork(with_.store, rollout, now));
   std::vector<NodeMove> moves;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     mutex_.AssertHeld();
@@ -353,7 +366,8 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
   RETURN_IF_ERROR(Commit(with_.store, rollout, moves, std::nullopt, ControllerActor(), now));
   bool has_moved = !moves.empty();
 
-  const RolloutView view = ViewOf(rollout, seen_, absences_, with_);
+  RolloutView view = ViewOf(rollout, seen_, absences_, with_);
+  view.no_mandate = LackOfMandate(with_, rollout.record);
   std::vector<Decision> decisions = Decide(view);
   // Which of the pending nodes comes next depends on their jobs, which nobody asked for while all
   // slots were taken: that is done first.
@@ -375,7 +389,8 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
   for (size_t i = 0; i < rollout.nodes.size(); ++i) {
     const v1::RolloutStep step = rollout.step(i);
     const RolloutNodeRecord& node = rollout.nodes[i];
-    const bool needs_run = step == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty();
+    const bool needs_run =
+        step == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty() && !IsEnding(rollout.state());
     const bool needs_suite = step == v1::ROLLOUT_STEP_VALIDATING && node.validation_id.empty() &&
                              !rollout.request.suite().empty() && i < rollout.worker_count();
     const bool needs_requeue = !JobsToRequeue(rollout, i, seen_).empty();
@@ -448,19 +463,26 @@ void RolloutManager::Begin(const Opening& opening) {
   v1::CreateRolloutRequest request;
   RolloutNodeRecord node;
   RunActor actor;
+  const bool is_run = opening.step == v1::ROLLOUT_STEP_APPLYING;
+  bool is_ending = false;
   {
     absl::MutexLock lock(&mutex_);
     const ActiveRollout* rollout = Find(opening.rollout_id);
     if (rollout == nullptr || rollout->step(opening.node) != opening.step) return;
+    is_ending = IsEnding(rollout->state());
+    if (is_run && is_ending) return;
     request = rollout->request;
     node = rollout->nodes[opening.node];
     actor = CreatorOf(rollout->record);
   }
-  if (const absl::Status may = with_.may_continue(actor.mandate); !may.ok())
-    return Note(opening, absl::StrCat("waits: ", may.message()));
-  const bool is_run = opening.step == v1::ROLLOUT_STEP_APPLYING;
+  const absl::Status may = with_.may_continue(actor.mandate);
+  // A rollout that is to end does not wait for a person who may not have the node tested any more.
+  const bool is_refused = is_ending && absl::IsPermissionDenied(may);
+  if (!may.ok() && !is_refused) return Note(opening, absl::StrCat("waits: ", may.message()));
   absl::StatusOr<std::string> id;
-  if (is_run) {
+  if (is_refused) {
+    id = absl::PermissionDeniedError(absl::StrCat("it was not validated: ", may.message()));
+  } else if (is_run) {
     actor.rollout_id = opening.rollout_id;
     for (const auto& [name, value] : GivenBack(request, node.node))
       actor.own_variables.insert(name);
@@ -499,7 +521,7 @@ void RolloutManager::Requeue(const Opening& opening) {
   {
     absl::MutexLock lock(&mutex_);
     const ActiveRollout* rollout = Find(opening.rollout_id);
-    if (rollout == nullptr) return;
+    if (rollout == nullptr || IsEnding(rollout->state())) return;
     jobs = JobsToRequeue(*rollout, opening.node, seen_);
     record = rollout->record;
     node = rollout->nodes[opening.node].node;

@@ -22,6 +22,7 @@
 #include "controller/inventory/inventory.h"
 #include "controller/service/front/refusal.h"
 #include "controller/session/caller.h"
+#include "controller/slurm/slurmctld_node.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 
@@ -69,6 +70,18 @@ std::vector<std::string> Dropped(const Inventory& before, const Inventory& now) 
     if (now.FindNode(node.name) == nullptr) names.push_back(node.name);
   }
   return names;
+}
+
+// Refuses a name for slurmctld that the inventory does not have: jobs would run that nobody sees.
+// An inventory that had such a name before may keep it.
+absl::Status CheckSlurmctld(const Inventory& before, const Inventory& now) {
+  const auto fault_of = [](const Inventory& inventory) {
+    return slurm::HasPlaceForSlurmctld(inventory) ? slurm::SlurmctldNodes(inventory).status()
+                                                  : absl::OkStatus();
+  };
+  const absl::Status fault = fault_of(now);
+  if (fault.ok() || !fault_of(before).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fault.message());
 }
 
 void FillBase(const InventoryRecord& record, v1::InventoryBase& base) {
@@ -141,6 +154,9 @@ grpc::Status InventoryService::DiffInventory(grpc::ServerContext*,
 absl::Status InventoryService::Check(const v1::CheckInventoryRequest& request,
                                      v1::CheckInventoryResponse& response) {
   ASSIGN_OR_RETURN(const Inventory inventory, Parse(request.files()));
+  Inventory before;
+  RETURN_IF_ERROR(Latest(before).status());
+  RETURN_IF_ERROR(CheckSlurmctld(before, inventory));
   response.set_nodes(static_cast<uint32_t>(inventory.nodes().size()));
   response.set_racks(static_cast<uint32_t>(inventory.racks().size()));
   response.set_groups(
@@ -168,6 +184,7 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
   ASSIGN_OR_RETURN(const Inventory now, Parse(request.files()));
   Inventory before;
   ASSIGN_OR_RETURN(const uint64_t revision, Latest(before));
+  RETURN_IF_ERROR(CheckSlurmctld(before, now));
   const std::vector<std::string> changes = muster::controller::DiffInventory(before, now);
   if (changes.empty() && revision != 0) {
     response.set_revision(revision);

@@ -13,7 +13,21 @@
 namespace muster::controller::slurm {
 namespace {
 
-// A variable as the worker nodes see it: all nodes have to agree on it. nullptr: not set.
+const Node* FirstOf(const Inventory& inventory, NodeRole role) {
+  for (const Node& node : inventory.nodes()) {
+    if (node.role == role) return &node;
+  }
+  return nullptr;
+}
+
+// As the worker nodes see them: all nodes have to agree on what is asked of them here.
+std::vector<Variable> VariablesOfWorkers(const Inventory& inventory) {
+  const Node* const worker = FirstOf(inventory, NodeRole::kCompute);
+  const Node* const asked = worker != nullptr ? worker : FirstOf(inventory, NodeRole::kLogin);
+  return asked == nullptr ? inventory.vars() : VariablesOf(inventory, *asked);
+}
+
+// nullptr: not set.
 const Variable* Find(const std::vector<Variable>& variables, absl::string_view name) {
   const Variable* found = nullptr;
   for (const Variable& variable : variables) {
@@ -34,16 +48,14 @@ absl::StatusOr<std::string> NodeNamed(const Inventory& inventory, const Variable
 
 }  // namespace
 
+bool HasPlaceForSlurmctld(const Inventory& inventory) {
+  return FirstOf(inventory, NodeRole::kLogin) != nullptr ||
+         Find(VariablesOfWorkers(inventory), "slurm_controller") != nullptr;
+}
+
 absl::StatusOr<std::vector<std::string>> SlurmctldNodes(const Inventory& inventory) {
-  const Node* login = nullptr;
-  const Node* worker = nullptr;
-  for (const Node& node : inventory.nodes()) {
-    if (login == nullptr && node.role == NodeRole::kLogin) login = &node;
-    if (worker == nullptr && node.role == NodeRole::kCompute) worker = &node;
-  }
-  const Node* const asked = worker != nullptr ? worker : login;
-  const std::vector<Variable> variables =
-      asked == nullptr ? inventory.vars() : VariablesOf(inventory, *asked);
+  const Node* const login = FirstOf(inventory, NodeRole::kLogin);
+  const std::vector<Variable> variables = VariablesOfWorkers(inventory);
   std::vector<std::string> nodes;
   if (const Variable* primary = Find(variables, "slurm_controller"); primary != nullptr) {
     ASSIGN_OR_RETURN(std::string name, NodeNamed(inventory, *primary, *primary->value));

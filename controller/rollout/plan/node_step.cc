@@ -22,9 +22,11 @@ constexpr NodeTransition kNodeTransitions[] = {
     {v1::ROLLOUT_STEP_VALIDATING, NodeEvent::kNotPassed, v1::ROLLOUT_STEP_QUARANTINED},
     {v1::ROLLOUT_STEP_VALIDATING, NodeEvent::kUntested, v1::ROLLOUT_STEP_FAILED},
     {v1::ROLLOUT_STEP_RESUMING, NodeEvent::kBack, v1::ROLLOUT_STEP_DONE},
-    // Without a suite, a node that is another machine now has nothing to be let in by.
+    // Without a suite, a node that is another machine now has nothing to be let in by. Others stay
+    // down in Slurm.
     {v1::ROLLOUT_STEP_RESUMING, NodeEvent::kUntested, v1::ROLLOUT_STEP_FAILED},
-    // A node that is removed from the cluster frees its slot.
+    // A node that is removed from the cluster frees its slot; so does one whose run has not begun
+    // when the rollout is to end.
     {v1::ROLLOUT_STEP_APPLYING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
     {v1::ROLLOUT_STEP_VALIDATING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
     {v1::ROLLOUT_STEP_RESUMING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},

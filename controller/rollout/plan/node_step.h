@@ -19,7 +19,7 @@ enum class NodeEvent {
   kApplyFailed,  // its run failed, or the node was lost
   kPassed,       // the suite, or there is none
   kNotPassed,    // it failed the suite
-  kUntested,     // the validation ended without a verdict
+  kUntested,     // the validation ended without a verdict, or the node cannot be let in
   kBack,         // it is in service again, or as out of service as it was before
 };
 absl::string_view NodeEventName(NodeEvent event);

@@ -124,7 +124,19 @@ void LeaveOutRemoved(const RolloutView& view, std::vector<Decision>& decisions) 
   }
 }
 
+// The draining nodes serve while nobody may have them updated.
+void GiveBack(const RolloutView& view, std::vector<Decision>& decisions) {
+  for (const NodeView& node : view.nodes) {
+    if (IsEmptying(node.step) && !node.is_removed)
+      decisions.push_back({Decision::kPassOver, node.name, view.no_mandate});
+  }
+}
+
 void DecideDraining(const RolloutView& view, std::vector<Decision>& decisions) {
+  if (!view.no_mandate.empty()) {
+    GiveBack(view, decisions);
+    return;
+  }
   if (!view.slurm_trouble.empty()) return;
   for (const NodeView& node : view.nodes) {
     if (!IsEmptying(node.step) || node.is_removed) continue;
@@ -210,6 +222,10 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     decisions.push_back({Decision::kComplete, "", ""});
     return;
   }
+  if (!view.no_mandate.empty()) {
+    decisions.push_back({Decision::kPause, "", view.no_mandate});
+    return;
+  }
   const std::vector<uint32_t>& sizes = view.limits.wave_sizes;
   const bool is_last = view.wave + 1 >= sizes.size();
   const uint32_t taken = TakenCount(view);
@@ -259,7 +275,7 @@ void DecideEnding(const RolloutView& view, std::vector<Decision>& decisions) {
                                     : "the rollout is rolled back";
   bool is_settled = true;
   for (const NodeView& node : view.nodes) {
-    if (MayBeLeftOut(node)) {
+    if (MayBeLeftOut(node) || node.waits_for_run) {
       decisions.push_back({Decision::kLeaveOut, node.name, std::string(why)});
     } else if (IsActive(node.step)) {
       is_settled = false;

@@ -40,7 +40,8 @@ struct NodeView {
   std::vector<SlurmJob> jobs;  // on it now
   // It is not in the cluster any more: it counts against no limit, and is left out.
   bool is_removed = false;
-  std::string busy;  // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
+  bool waits_for_run = false;  // it is to be updated, and its run has not begun
+  std::string busy;            // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
 };
 
 // An agent that starts anew, and all of them after a start of the controller, connect within this
@@ -59,6 +60,8 @@ struct RolloutView {
   // "": Slurm has answered, or there is none yet. Otherwise nothing that needs it is decided: no
   // node is taken, none counts as idle.
   std::string slurm_trouble;
+  // Why its creator may not have it carried out any more, and what ends it. "": they may.
+  std::string no_mandate;
   absl::Time now;
   absl::TimeZone zone;          // of the windows
   std::vector<NodeView> nodes;  // in the order of the inventory
@@ -110,8 +113,11 @@ struct Decision {
 //   was available before but is not any more, when a wave has soaked, unless it is forgiven. A
 //   rollout that would pause when every node is over completes instead.
 // - A wave is done when its nodes are taken and over; the last one completes the rollout.
-// - In kAborting and kRollingBack pending and draining nodes are left out, and the rollout settles
-//   when no node is active. In kPaused active nodes continue, and the rollout never completes.
+// - In kAborting and kRollingBack pending and draining nodes are left out, and those whose run has
+//   not begun; the rollout settles when no node is active. In kPaused active nodes continue, and
+//   the rollout never completes.
+// - A rollout that its creator may not have carried out any more pauses, and its draining nodes go
+//   back.
 std::vector<Decision> Decide(const RolloutView& view);
 
 // RolloutView::forgiven of a rollout that is resumed now: the failures, and the nodes that are done

@@ -81,6 +81,10 @@ absl::string_view StateName(v1::RolloutState state) {
   }
 }
 
+bool IsEnding(v1::RolloutState state) {
+  return state == v1::ROLLOUT_STATE_ABORTING || state == v1::ROLLOUT_STATE_ROLLING_BACK;
+}
+
 bool HasEnded(v1::RolloutState state) {
   return state == v1::ROLLOUT_STATE_COMPLETED || state == v1::ROLLOUT_STATE_ABORTED ||
          state == v1::ROLLOUT_STATE_ROLLED_BACK;

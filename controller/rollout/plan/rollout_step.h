@@ -33,6 +33,8 @@ absl::StatusOr<v1::RolloutState> NextState(v1::RolloutState state, RolloutEvent 
 
 // "rolling", "rolling back", … for people and the audit log.
 absl::string_view StateName(v1::RolloutState state);
+// Aborting or rolling back: no node's update begins any more.
+bool IsEnding(v1::RolloutState state);
 // Completed, aborted or rolled back.
 bool HasEnded(v1::RolloutState state);
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/gate/node_pass.h"
+#include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
@@ -86,13 +88,33 @@ class ServiceGateTest : public ::testing::Test {
     slurm_.Add("x999");  // not one of ours
   }
 
-  void SetFacts(const std::string& gpu, const std::string& kernel) {
+  void SetFacts(const std::string& gpu, const std::string& kernel,
+                const std::string& boot_id = "") {
     v1::Facts facts;
     facts.add_gpus()->set_uuid(gpu);
     facts.mutable_os()->set_kernel(kernel);
+    facts.mutable_os()->set_boot_id(boot_id);
     facts_ = facts;
     EXPECT_OK(store_->Update(
         [&](Transaction& txn) { return txn.nodes().PutFacts("u1", facts.SerializeAsString()); }));
+  }
+  // Its agent connects from this boot.
+  void Boot(const std::string& boot_id) {
+    EXPECT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get("u1"));
+      node.boot_id = boot_id;
+      return txn.nodes().Put(node);
+    }));
+  }
+  // Begins, and ends, as for a reboot by a run.
+  void Hold() {
+    EXPECT_OK(store_->Update([&](Transaction& txn) {
+      return txn.node_holds().Put({"u1", "r-1", "being rebooted", clock_.Now()});
+    }));
+  }
+  void Free() {
+    EXPECT_OK(
+        store_->Update([](Transaction& txn) { return txn.node_holds().Delete("u1", "r-1"); }));
   }
   void Pass() {
     EXPECT_OK(store_->Update([&](Transaction& txn) {
@@ -174,6 +196,60 @@ TEST_F(ServiceGateTest, AnotherGpuOrKernelNeedsANewPass) {
   SetFacts("GPU-1", "6.12.0");
   ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
+}
+
+// What it told before its reboot says nothing about the kernel that runs now.
+TEST_F(ServiceGateTest, ANodeThatHasRebootedComesBackWithTheFactsOfItsBoot) {
+  for (const auto& [boot, kernel, passes] :
+       {std::tuple("b2", "6.1.0", true), std::tuple("b3", "6.12.0", false)}) {
+    SCOPED_TRACE(boot);
+    SetFacts("GPU-1", "6.1.0", "b1");
+    Boot("b1");
+    Pass();
+    Hold();
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_EQ(slurm_.calls.back(), "drain c001: muster:r-1 being rebooted");
+    Boot(boot);
+    Free();
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_EQ(slurm_.calls.back(),
+              "drain c001: muster:gate has rebooted and not reported its facts since");
+    EXPECT_EQ(gate_.ServiceOf("c001"), "rebooted: its facts are not known yet");
+    const size_t calls = slurm_.calls.size();
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_EQ(slurm_.calls.size(), calls);
+    SetFacts("GPU-1", kernel, boot);
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_EQ(slurm_.nodes["c001"].takes_jobs, passes);
+    EXPECT_EQ(gate_.ServiceOf("c001"), passes ? "in service" : "not validated");
+  }
+}
+
+TEST_F(ServiceGateTest, ANodeThatServesIsLeftAloneUntilItsFactsCome) {
+  SetFacts("GPU-1", "6.1.0", "b1");
+  Boot("b1");
+  Pass();
+  ASSERT_OK(gate_.Reconcile());
+  Boot("b2");
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_THAT(slurm_.calls, IsEmpty());
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+  SetFacts("GPU-1", "6.12.0", "b2");
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
+}
+
+TEST_F(ServiceGateTest, WhereABootIsNotKnownTheFactsCount) {
+  for (const auto& [told, connected] : {std::pair("", "b2"), std::pair("b1", "")}) {
+    SetFacts("GPU-1", "6.1.0", told);
+    Boot(connected);
+    Pass();
+    Hold();
+    ASSERT_OK(gate_.Reconcile());
+    Free();
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  }
 }
 
 TEST_F(ServiceGateTest, AnAdministratorsDrainStays) {
@@ -378,6 +454,29 @@ TEST_F(ServiceGateTest, WhereThereIsNoSlurmYetNothingIsRefused) {
     slurm_.status = none;
     EXPECT_OK(gate_.Hold("v-5", {"c001"}, /*force=*/false));
   }
+}
+
+TEST_F(ServiceGateTest, TheStoreTellsWhetherSlurmHasShownANode) {
+  const auto has_seen = [this] {
+    bool seen = false;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(seen, HasSeenSlurm(txn));
+      return absl::OkStatus();
+    }));
+    return seen;
+  };
+  slurm_.status = absl::NotFoundError("no program scontrol");
+  EXPECT_FALSE(gate_.Reconcile().ok());
+  Fail("v-3");
+  EXPECT_FALSE(has_seen()) << "a verdict needs no Slurm";
+  Pass();
+  slurm_.status = absl::OkStatus();
+  slurm_.nodes.erase("c001");
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_FALSE(has_seen()) << "it has only nodes of others";
+  slurm_.Add("c001");
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_TRUE(has_seen());
 }
 
 // A node is drained before its slurmd first registers only if the gate hurries.

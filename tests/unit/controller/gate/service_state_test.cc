@@ -126,6 +126,18 @@ TEST(DecideService, AQuarantineKeepsOutWhoPassed) {
             ServiceAction::kNone);
 }
 
+TEST(DecideService, WhoseFactsAreAwaitedIsNeitherDrainedNorGivenBack) {
+  const auto decide = [](const slurm::SlurmNode& node) {
+    return DecideService(ServiceState::kInService, "", "", node, nullptr, /*awaits_facts=*/true);
+  };
+  EXPECT_EQ(decide(Node(false)).kind, ServiceAction::kNone);
+  EXPECT_EQ(decide(Node(false)).service, "in service");
+  const ServiceAction action = decide(Node(true, "muster:r-1 being rebooted"));
+  EXPECT_EQ(action.kind, ServiceAction::kDrain) << "the reason has changed";
+  EXPECT_EQ(decide(Node(true, action.reason)).kind, ServiceAction::kNone);
+  EXPECT_EQ(decide(Node(true, "bad disk")).service, "drained by root: bad disk");
+}
+
 TEST(DecideService, ANodeThatPassedAndIsDownIsSaidToBe) {
   slurm::SlurmNode node = Node(false);
   node.state = "DOWN*";

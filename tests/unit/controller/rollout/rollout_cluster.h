@@ -272,6 +272,7 @@ class Cluster : public InventorySource {
   std::string others_;  // further nodes of the inventory, as they stand in it
   bool work_ends_ = true;
   absl::Status refuse_runs_;
+  absl::Status may_continue_;  // the creators of rollouts
   // The one plan file, whether it is still valid, and the nodes that it speaks of.
   v1::PlanFile plan_file_;
   absl::Status plan_holds_;
@@ -341,7 +342,7 @@ class Cluster : public InventorySource {
             [this](const v1::CreateValidationRequest& request, const Actor& actor) {
               return StartValidation(request, actor.name);
             },
-        .may_continue = [](const RunMandate&) { return absl::OkStatus(); },
+        .may_continue = [this](const RunMandate&) { return may_continue_; },
     };
   }
 

@@ -460,6 +460,44 @@ TEST(Decide, AbortingAndRollingBackLeaveOutWhatIsNotBeingUpdated) {
   }
 }
 
+TEST(Decide, AnAbortWaitsForNoRunThatHasNotBegun) {
+  RolloutView view = ClusterOf(2, 2);
+  view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_APPLYING);
+  view.nodes[0].waits_for_run = true;
+  view.nodes[1] = Held("c002", v1::ROLLOUT_STEP_VALIDATING);
+  for (const auto state : {v1::ROLLOUT_STATE_ROLLING, v1::ROLLOUT_STATE_PAUSED}) {
+    view.state = state;
+    EXPECT_THAT(Words(view), IsEmpty()) << StateName(state);
+  }
+  for (const auto state : {v1::ROLLOUT_STATE_ABORTING, v1::ROLLOUT_STATE_ROLLING_BACK}) {
+    view.state = state;
+    view.nodes[1].step = v1::ROLLOUT_STEP_VALIDATING;
+    EXPECT_THAT(Words(view), ElementsAre("leave out c001")) << StateName(state);
+    view.nodes[1].step = v1::ROLLOUT_STEP_DONE;
+    EXPECT_THAT(Words(view), ElementsAre("leave out c001", "settle")) << StateName(state);
+  }
+}
+
+TEST(Decide, WithoutAMandateNodesGoBackAndNoneIsTaken) {
+  RolloutView view = ClusterOf(5, 5);
+  view.no_mandate = "the certificate of admin:ann was revoked";
+  view.nodes[0] = Held("c001", v1::ROLLOUT_STEP_DRAINING);
+  view.nodes[1] = Held("c002", v1::ROLLOUT_STEP_REQUEUING);
+  view.nodes[1].passed_over = true;
+  view.nodes[2] = Held("c003", v1::ROLLOUT_STEP_APPLYING);
+  EXPECT_THAT(Words(view), ElementsAre("pass over c001", "pass over c002", "pause"));
+  EXPECT_EQ(FirstReason(view), view.no_mandate);
+  view.state = v1::ROLLOUT_STATE_PAUSED;
+  EXPECT_THAT(Words(view), ElementsAre("pass over c001", "pass over c002"));
+  view.state = v1::ROLLOUT_STATE_ABORTING;
+  EXPECT_THAT(Words(view),
+              ElementsAre("leave out c001", "leave out c002", "leave out c004", "leave out c005"));
+  // There is nothing to pause when all are over.
+  view.state = v1::ROLLOUT_STATE_ROLLING;
+  for (NodeView& node : view.nodes) node.step = v1::ROLLOUT_STEP_DONE;
+  EXPECT_THAT(Words(view), ElementsAre("complete"));
+}
+
 TEST(Decide, NothingOnceTheRolloutHasEnded) {
   for (const auto state : {v1::ROLLOUT_STATE_COMPLETED, v1::ROLLOUT_STATE_ABORTED,
                            v1::ROLLOUT_STATE_ROLLED_BACK, v1::ROLLOUT_STATE_UNSPECIFIED}) {

@@ -130,6 +130,36 @@ TEST_F(InventoryServiceTest, FilesOfAnEarlierRevisionUndoNothingUnseen) {
   EXPECT_EQ(response.revision(), 4u);
 }
 
+TEST_F(InventoryServiceTest, RefusesAPlaceForSlurmctldThatIsNoNode) {
+  const auto apply = [this](const std::string& content) {
+    v1::ApplyInventoryResponse response;
+    return service_.Apply(With<v1::ApplyInventoryRequest>(content), alice_, response);
+  };
+  const std::string typo = std::string(kCluster) + "vars: {slurm_controller: logn1}\n";
+  const auto refused =
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               ::testing::AllOf(HasSubstr("cluster.yaml:6"), HasSubstr("'logn1'")));
+  EXPECT_THAT(apply(typo), refused);
+  v1::CheckInventoryResponse counts;
+  EXPECT_THAT(service_.Check(With<v1::CheckInventoryRequest>(typo), counts), refused);
+  EXPECT_EQ(MustApply(std::string(kCluster) + "vars: {slurm_controller: login1}\n"), 1u);
+  EXPECT_THAT(apply(typo), refused);
+  EXPECT_THAT(apply(std::string(kCluster) + "vars: {slurm_backup_controllers: [logn1]}\n"),
+              refused);
+  EXPECT_EQ(MustApply("cluster: demo\nnodes:\n  c001: {role: compute}\n"), 2u)
+      << "a cluster without Slurm";
+}
+
+// A revision from before the rule.
+TEST_F(InventoryServiceTest, APlaceForSlurmctldThatWasNoNodeBeforeKeepsNothingElseOut) {
+  const std::string outside = std::string(kCluster) + "vars: {slurm_controller: head.example}\n";
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    return txn.inventory().Insert({1, clock_.Now(), "admin:alice",
+                                   With<v1::ApplyInventoryRequest>(outside).SerializeAsString()});
+  }));
+  EXPECT_EQ(MustApply(outside + "groups: {some: {nodes: c001}}\n"), 2u);
+}
+
 TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {
   v1::CheckInventoryResponse counts;
   ASSERT_OK(service_.Check(With<v1::CheckInventoryRequest>(kCluster), counts));

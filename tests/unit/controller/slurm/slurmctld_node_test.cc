@@ -44,6 +44,18 @@ TEST(SlurmctldNode, IsFollowedByItsBackups) {
               ElementsAre("login1"));
 }
 
+TEST(SlurmctldNode, HasAPlaceOnALoginNodeOrWhereTheInventorySaysSo) {
+  const auto has_place = [](const std::string& yaml) {
+    return HasPlaceForSlurmctld(ParseInventory({{"cluster.yaml", yaml}}).value());
+  };
+  constexpr char kWorkers[] = "cluster: x\nnodes:\n  c001: {role: compute}\n";
+  EXPECT_TRUE(has_place(kNodes));
+  EXPECT_FALSE(has_place(kWorkers));
+  EXPECT_TRUE(has_place(std::string(kWorkers) + "vars: {slurm_controller: c001}\n"));
+  EXPECT_TRUE(has_place(std::string(kWorkers) + "vars: {slurm_controller: head}\n"))
+      << "a name that is wrong is a place all the same";
+}
+
 TEST(SlurmctldNode, IsNotGuessed) {
   EXPECT_THAT(NodesOf("cluster: x\nnodes:\n  c001: {role: compute}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));

@@ -94,9 +94,11 @@ class FollowUpsTest : public ::testing::Test {
       return txn.run_validations().Put(row);
     }));
   }
-  void SetKernel(const std::string& name, const std::string& kernel) {
+  void SetKernel(const std::string& name, const std::string& kernel,
+                 const std::string& boot_id = "") {
     v1::Facts facts;
     facts.mutable_os()->set_kernel(kernel);
+    facts.mutable_os()->set_boot_id(boot_id);
     ASSERT_OK(store_->Update([&](Transaction& txn) {
       return txn.nodes().PutFacts("u-" + name, facts.SerializeAsString());
     }));
@@ -212,6 +214,24 @@ TEST_F(FollowUpsTest, ARunThatMadeAnotherMachineOfANodeHasItValidatedAgain) {
   EXPECT_EQ(created_[0].nodes(), "c002");
   EXPECT_EQ(Row("r-1").nodes, "c002");
   EXPECT_EQ(Row("r-1").passed_nodes, "c001");
+}
+
+TEST_F(FollowUpsTest, WhatANodeToldBeforeItsRebootDoesNotCount) {
+  SetKernel("c001", "6.1.0", "boot-1");
+  Pass("c001", "6.1.0");
+  Pass("c002", "6.1.0");
+  ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get("u-c001"));
+    node.boot_id = "boot-2";
+    return txn.nodes().Put(node);
+  }));
+  EndRun("r-1");
+  validations_->OnRunEnded("r-1");
+  validations_->Reconcile();
+  clock_.Advance(FollowUps::kFactsWait);
+  validations_->Reconcile();
+  ASSERT_EQ(created_.size(), 1u);
+  EXPECT_EQ(created_[0].nodes(), "c001");
 }
 
 TEST_F(FollowUpsTest, ANodeThatDoesNotAnswerIsNotWaitedForLong) {
