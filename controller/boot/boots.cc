@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
+#include "common/base/text/disk_image.h"
 #include "common/base/text/hostlist.h"
 #include "common/value/image_manifest.h"
 #include "controller/audit/audit.h"
@@ -37,6 +39,16 @@ absl::StatusOr<image::ImageStore::ImagePtr> FindBootable(const image::ImageStore
   return found;
 }
 
+// Whether the disk holds what the reference means. Of a build that is not here any more the disk's
+// record tells it, and a name that means no build here means whichever of that name is on the disk.
+bool HoldsImage(const BootDiskRecord& disk, const std::string& reference,
+                const absl::StatusOr<image::ImageStore::ImagePtr>& image) {
+  if (image.ok()) return IsForDisk(**image) && disk.image == (*image)->digest();
+  const std::string name = disk.what.substr(0, disk.what.find('@'));
+  if (!absl::StrContains(reference, '@')) return reference == name;
+  return IsSameBuild(absl::StrCat(name, "@", disk.image), reference);
+}
+
 // The node that has one of the addresses, and no other one has. FailedPrecondition: there is none.
 absl::StatusOr<const Node*> NodeOf(const Inventory& inventory,
                                    const std::vector<std::string>& macs) {
@@ -53,9 +65,9 @@ absl::StatusOr<const Node*> NodeOf(const Inventory& inventory,
   return absl::FailedPreconditionError("no node has any of this machine's MAC addresses");
 }
 
-std::vector<std::string> NamesOf(const std::vector<const Node*>& nodes) {
+std::vector<std::string> NamesOf(const std::vector<BootOrderRecord>& orders) {
   std::vector<std::string> names;
-  for (const Node* node : nodes) names.push_back(node->name);
+  for (const BootOrderRecord& order : orders) names.push_back(order.node);
   return names;
 }
 
@@ -280,6 +292,11 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
     auto image = FindBootable(means_.images, decision.image);
     answer.what = image.ok() ? BuildName(**image) : decision.image;
     const BootDefault written = BootDefaultOf(*inventory, *node);
+    const BootDiskRecord* const disk = state_.DiskOf(node->name);
+    // A disk that boots what was not signed is written anew for a node that is to boot nothing
+    // else.
+    const bool is_there = disk != nullptr && HoldsImage(*disk, decision.image, image) &&
+                          (disk->is_signed || !written.signed_choice.is_signed);
     if (image.ok() && written.signed_choice.is_signed) {
       const absl::StatusOr<std::string> line = SignedLineOf(**image);
       if (line.ok()) {
@@ -288,13 +305,8 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
         image = line.status();
       }
     }
-    const BootDiskRecord* const disk = state_.DiskOf(node->name);
-    // A disk that boots what was not signed is written anew for a node that is to boot nothing
-    // else.
-    const bool is_there = image.ok() && IsForDisk(**image) && disk != nullptr &&
-                          disk->image == (*image)->digest() &&
-                          (disk->is_signed || answer.command_line.empty());
-    // The inventory says what the disk is to hold; an order, that it is written.
+    // The inventory says what the disk is to hold, and such a disk boots whether the controller
+    // could write it once more or not; an order says that it is written.
     if (is_there && decision.source == Decision::Source::kInventory) {
       answer.kind = Answer::Kind::kDisk;
       answer.what = "disk";
@@ -354,23 +366,26 @@ absl::Status Boots::OnReport(const std::string& boot_id, v1::BootPhase phase,
   return state_.OnReport(boot_id, phase, found, means_.clock.Now());
 }
 
+absl::Status Boots::CheckChoice(const Inventory& inventory, const Node& node,
+                                const BootChoice& choice) const {
+  if (node.macs.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("node ", node.name,
+                     " has no MAC address, by which the boot server would know it; write its "
+                     "'mac' into the inventory"));
+  BootOrderRecord order;
+  order.choice = choice.ToString();
+  const Decision decision = Decide(inventory, node, &order);
+  if (decision.image.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto image, FindBootable(means_.images, decision.image));
+  if (!BootDefaultOf(inventory, node).signed_choice.is_signed) return absl::OkStatus();
+  return Annotate(SignedLineOf(*image).status(),
+                  absl::StrCat("node ", node.name, ", image ", BuildName(*image)));
+}
+
 absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
                         const BootChoice& choice, bool once, const Actor& actor) {
-  for (const Node* node : nodes) {
-    if (node->macs.empty())
-      return absl::InvalidArgumentError(
-          absl::StrCat("node ", node->name,
-                       " has no MAC address, by which the boot server would know it; write its "
-                       "'mac' into the inventory"));
-    BootOrderRecord order;
-    order.choice = choice.ToString();
-    const Decision decision = Decide(inventory, *node, &order);
-    if (decision.image.empty()) continue;
-    ASSIGN_OR_RETURN(const auto image, FindBootable(means_.images, decision.image));
-    if (BootDefaultOf(inventory, *node).signed_choice.is_signed)
-      RETURN_IF_ERROR(Annotate(SignedLineOf(*image).status(),
-                               absl::StrCat("node ", node->name, ", image ", BuildName(*image))));
-  }
+  for (const Node* node : nodes) RETURN_IF_ERROR(CheckChoice(inventory, *node, choice));
   const absl::Time now = means_.clock.Now();
   std::vector<BootOrderRecord> orders;
   for (const Node* node : nodes) {
@@ -381,10 +396,15 @@ absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node
                       .ordered_by = actor.name,
                       .ordered_at = now});
   }
+  return PutOrders(std::move(orders), actor);
+}
+
+absl::Status Boots::PutOrders(std::vector<BootOrderRecord> orders, const Actor& actor) {
+  const BootOrderRecord& first = orders.front();
   absl::MutexLock ordering(&ordering_);
   RETURN_IF_ERROR(means_.store.Update([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(Audit(txn, now, actor, "boot.set", FoldHostlist(NamesOf(nodes)),
-                          absl::StrCat(choice.ToString(), once ? ", once" : "")));
+    RETURN_IF_ERROR(Audit(txn, first.ordered_at, actor, "boot.set", FoldHostlist(NamesOf(orders)),
+                          absl::StrCat(first.choice, first.once ? ", once" : "")));
     for (const BootOrderRecord& order : orders) RETURN_IF_ERROR(txn.boots().PutOrder(order));
     return absl::OkStatus();
   }));
@@ -393,8 +413,8 @@ absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node
   return absl::OkStatus();
 }
 
-absl::Status Boots::OrderForDisk(const std::string& node, const std::string& image,
-                                 const Actor& actor) {
+absl::Status Boots::OrderForDisk(const std::string& order_id, const std::string& node,
+                                 const std::string& image, const Actor& actor) {
   ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   const Node* const known = inventory == nullptr ? nullptr : inventory->FindNode(node);
   if (known == nullptr)
@@ -408,7 +428,27 @@ absl::Status Boots::OrderForDisk(const std::string& node, const std::string& ima
         absl::StrCat(BuildName(*found), " is an image of the kind ", found->manifest().kind(),
                      ", not disk: a node that boots it leaves its disk, and its identity with it"));
   }
-  return Set(*inventory, {known}, *choice, /*once=*/true, actor);
+  RETURN_IF_ERROR(CheckChoice(*inventory, *known, *choice));
+  return PutOrders({{.node = node,
+                     .order_id = order_id,
+                     .choice = choice->ToString(),
+                     .once = true,
+                     .ordered_by = actor.name,
+                     .ordered_at = means_.clock.Now()}},
+                   actor);
+}
+
+absl::Status Boots::TakeBack(const std::string& order_id, const std::string& node) {
+  absl::MutexLock ordering(&ordering_);
+  std::vector<BootOrderRecord> orders;
+  {
+    absl::MutexLock lock(&mutex_);
+    const BootOrderRecord* const order = state_.OrderOf(node);
+    if (order == nullptr || order->order_id != order_id) return absl::OkStatus();
+    orders.push_back(*order);
+  }
+  return RemoveOrders(orders, ControllerActor(),
+                      absl::StrCat(orders[0].choice, " was for a reboot that is over"));
 }
 
 absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const Node*>& nodes,
@@ -422,18 +462,22 @@ absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const No
         orders.push_back(*order);
     }
   }
-  std::vector<std::string> names;
-  for (const BootOrderRecord& order : orders) names.push_back(order.node);
-  if (names.empty()) return names;
+  if (!orders.empty()) RETURN_IF_ERROR(RemoveOrders(orders, actor, ""));
+  return NamesOf(orders);
+}
+
+absl::Status Boots::RemoveOrders(const std::vector<BootOrderRecord>& orders, const Actor& actor,
+                                 absl::string_view why) {
   RETURN_IF_ERROR(means_.store.Update([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(Audit(txn, means_.clock.Now(), actor, "boot.clear", FoldHostlist(names)));
+    RETURN_IF_ERROR(
+        Audit(txn, means_.clock.Now(), actor, "boot.clear", FoldHostlist(NamesOf(orders)), why));
     for (const BootOrderRecord& order : orders)
       RETURN_IF_ERROR(txn.boots().RemoveOrder(order.node, order.order_id));
     return absl::OkStatus();
   }));
   absl::MutexLock lock(&mutex_);
-  for (const std::string& name : names) state_.RemoveOrder(name);
-  return names;
+  for (const BootOrderRecord& order : orders) state_.RemoveOrder(order.node);
+  return absl::OkStatus();
 }
 
 v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {

@@ -128,9 +128,13 @@ class Boots {
   // See BootService. `nodes` are of `inventory`.
   absl::Status Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
                    const BootChoice& choice, bool once, const Actor& actor);
-  // Has the build written to the disk of the node at its next boot. NotFound, InvalidArgument,
-  // FailedPrecondition: it cannot be, with the reason.
-  absl::Status OrderForDisk(const std::string& node, const std::string& image, const Actor& actor);
+  // Has the build written to the disk of the node at its next boot, by an order that has this id.
+  // NotFound, InvalidArgument, FailedPrecondition: it cannot be, with the reason.
+  absl::Status OrderForDisk(const std::string& order_id, const std::string& node,
+                            const std::string& image, const Actor& actor);
+  // Takes back the node's order if it is still that one. A boot that has begun by it goes on: what
+  // it writes is on the disk all the same.
+  absl::Status TakeBack(const std::string& order_id, const std::string& node);
   // The nodes that had an order.
   absl::StatusOr<std::vector<std::string>> Clear(const std::vector<const Node*>& nodes,
                                                  const Actor& actor);
@@ -140,6 +144,14 @@ class Boots {
 
  private:
   using InventoryPtr = std::shared_ptr<const Inventory>;
+
+  // Whether the node can boot what is chosen; otherwise the errors of Set().
+  absl::Status CheckChoice(const Inventory& inventory, const Node& node,
+                           const BootChoice& choice) const;
+  // At least one, all of the same choice.
+  absl::Status PutOrders(std::vector<BootOrderRecord> orders, const Actor& actor);
+  absl::Status RemoveOrders(const std::vector<BootOrderRecord>& orders, const Actor& actor,
+                            absl::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(ordering_);
 
   absl::Status Load();
   absl::Time Step();

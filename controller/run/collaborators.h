@@ -103,11 +103,15 @@ struct RunCollaborators {
   BundleApprovals* approvals = nullptr;
   // Drains workers before they reboot. nullptr: nobody does, as Muster drains no nodes here.
   validation::RebootDrains* drains = nullptr;
-  // Has the boot server write this build of an image to the node's disk at its next boot.
-  // InvalidArgument, NotFound, FailedPrecondition: it cannot, with the reason. Empty: there is no
-  // boot server.
-  std::function<absl::Status(const std::string& node, const std::string& image, const Actor& actor)>
+  // Has the boot server write this build of an image to the node's disk at its next boot, by an
+  // order that has this id. InvalidArgument, NotFound, FailedPrecondition: it cannot, with the
+  // reason. Empty: there is no boot server.
+  std::function<absl::Status(const std::string& order_id, const std::string& node,
+                             const std::string& image, const Actor& actor)>
       order_image = nullptr;
+  // Takes the node's order back if it is still that one. Empty: nothing was ever ordered.
+  std::function<absl::Status(const std::string& order_id, const std::string& node)>
+      take_back_image = nullptr;
 };
 
 }  // namespace muster::controller

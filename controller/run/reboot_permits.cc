@@ -245,13 +245,29 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
   Grant(*run, *node, request, reboot);
 }
 
-absl::Status RebootPermits::OrderImage(const std::string& node, const std::string& image,
-                                       const Actor& actor) const {
-  if (with_.order_image) return with_.order_image(node, image, actor);
+absl::Status RebootPermits::OrderImage(const RebootRecord& reboot, const std::string& image,
+                                       const std::string& creator) const {
+  if (with_.order_image)
+    return with_.order_image(reboot.permit_id, reboot.node, image, {.name = creator, .peer = ""});
   return absl::FailedPreconditionError(
       absl::StrCat(image,
                    " comes from the boot server, which is off: set boot_listen in "
                    "/etc/muster/controller.yaml and restart musterd"));
+}
+
+absl::Status RebootPermits::TakeBack(const RebootRecord& reboot) const {
+  if (!with_.take_back_image) return absl::OkStatus();
+  return with_.take_back_image(reboot.permit_id, reboot.node);
+}
+
+void RebootPermits::TakeBackAll(const std::string& run_id) {
+  std::vector<RebootRecord> open;
+  const absl::Status read = with_.store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(open, txn.reboots().ListOpen(run_id));
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return;
+  for (const RebootRecord& reboot : open) TakeBack(reboot).IgnoreError();
 }
 
 bool RebootPermits::IsDrained(ActiveRun& run, const RunNode& node,
@@ -297,15 +313,6 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
                   absl::StrCat(node.name, " asked ", kMaxQuestions,
                                " times in this run whether it may reboot; check its agent"));
   }
-  if (!reboot.image().empty()) {
-    const absl::Status ordered =
-        OrderImage(node.name, reboot.image(), {.name = run.record.created_by, .peer = ""});
-    if (absl::IsInvalidArgument(ordered) || absl::IsNotFound(ordered) ||
-        absl::IsFailedPrecondition(ordered)) {
-      return Refuse(&run, node.uuid, node.name, request, std::string(ordered.message()));
-    }
-    if (!ordered.ok()) return;  // the store does not answer: the agent asks again
-  }
   const absl::Duration patience =
       reboot.has_timeout() ? ToDuration(reboot.timeout()) : kDefaultPatience;
   RebootRecord record;
@@ -319,6 +326,17 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
   record.granted_at = now;
   record.expires_at = now + std::min(kPermitLifetime, patience);
   record.back_by = now + patience;
+  absl::Status ordered;
+  if (!reboot.image().empty()) {
+    ordered = OrderImage(record, reboot.image(), run.record.created_by);
+    if (absl::IsInvalidArgument(ordered) || absl::IsNotFound(ordered) ||
+        absl::IsFailedPrecondition(ordered)) {
+      return Refuse(&run, node.uuid, node.name, request, std::string(ordered.message()));
+    }
+  } else if (given != run.reboots.end()) {
+    ordered = TakeBack(given->second);
+  }
+  if (!ordered.ok()) return;  // the store does not answer: the agent asks again
   RunNode after = node;
   after.reboot = NodeReboot{record.boot_id, record.step_id, record.back_by};
   const absl::Status stored = with_.store.Update([&](Transaction& txn) -> absl::Status {
@@ -332,7 +350,11 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
     return Audit(txn, now, NodeActor(node.uuid), "reboot.permit", node.name,
                  Detail(run.record.run_id, node.name, request));
   });
-  if (!stored.ok()) return;  // the agent asks again
+  if (!stored.ok()) {
+    // The agent asks again. If it does not, nobody would know the order.
+    TakeBack(record).IgnoreError();
+    return;
+  }
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
   ++run.reboot_questions[node.name];
   run.reboots[node.name] = std::move(record);
@@ -375,6 +397,7 @@ void RebootPermits::End(ActiveRun& run) {
   for (const auto& [name, reboot] : run.reboots) {
     const RunNode* node = run.state.FindByName(name);
     if (node != nullptr && node->reboot.has_value()) continue;
+    if (!TakeBack(reboot).ok()) continue;  // at the next tick
     ended.push_back(reboot);
     ended.back().ended_at = with_.clock.Now();
   }

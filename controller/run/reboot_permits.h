@@ -22,6 +22,7 @@ class RebootResource;
 namespace muster::controller {
 
 struct ActiveRun;
+struct RebootRecord;
 
 // The permits themselves are parts of their runs. A permit is stored before it is sent, with the
 // node's state in the run and an entry in the audit log.
@@ -52,8 +53,12 @@ class RebootPermits {
   // node, or while too many nodes reboot beside this one (see reboot_room.h): the agent asks again,
   // and the run's watchers see why.
   void Answer(const std::string& uuid, const v1::RebootRequest& request, const FindRun& find);
-  // Ends the run's permits and holds whose nodes do not need them any more.
+  // Ends the run's permits and holds whose nodes do not need them any more, and takes back the
+  // images that were ordered for them and were not written.
   void End(ActiveRun& run);
+  // Takes back what was ordered for the permits of a run that an earlier process left and that
+  // cannot go on.
+  void TakeBackAll(const std::string& run_id);
   // Ends all holds of a run that is over, in the transaction that ends it.
   static absl::Status FreeAll(Transaction& txn, const std::string& run_id);
 
@@ -72,8 +77,11 @@ class RebootPermits {
   void NoteBegin(const std::string& node, absl::Time begun);
   void ShowWait(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
                 const std::string& why);
-  absl::Status OrderImage(const std::string& node, const std::string& image,
-                          const Actor& actor) const;
+  // The permit's id is that of its order, by which the order is known again.
+  absl::Status OrderImage(const RebootRecord& reboot, const std::string& image,
+                          const std::string& creator) const;
+  // An order that somebody has given since then stays.
+  absl::Status TakeBack(const RebootRecord& reboot) const;
   void Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
              const v1::RebootResource& reboot);
   void Refuse(ActiveRun* run, const std::string& uuid, const std::string& node,

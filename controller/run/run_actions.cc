@@ -298,11 +298,12 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
 void RunEngine::RemoveFinished() {
   std::vector<std::string> back;
   for (auto it = active_.begin(); it != active_.end();) {
-    const ActiveRun& run = *it->second;
+    ActiveRun& run = *it->second;
     if (!run.state.finished() || !run.pending.empty() || run.record.state == RunRecord::kRunning) {
       ++it;
       continue;
     }
+    reboots_.End(run);
     for (const RunNode& node : run.state.nodes()) {
       if (node.came_back) back.push_back(node.uuid);
     }

@@ -440,6 +440,7 @@ absl::Status RunEngine::Resume() {
     // A run whose bundle is lost must not keep the controller from starting.
     active_.erase(record.run_id);
     if (with_.claims != nullptr) with_.claims->Release(record.run_id);
+    reboots_.TakeBackAll(record.run_id);
     RunRecord failed = record;
     failed.state = RunRecord::kFailed;
     failed.finished_at = with_.clock.Now();

@@ -148,14 +148,16 @@ void RunEngine::OvertakeSequence(const std::string& uuid, uint64_t last_sequence
 void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
   inbox_.OnConnected(uuid);
   if (hello.last_sequence() > 0) OvertakeSequence(uuid, hello.last_sequence());
-  for (auto& [run_id, run] : active_) {
-    Perform(*run, run->state.OnConnected(uuid, hello.boot_id()));
+  std::string run_id;
+  uint32_t play = 0;
+  const bool has_plan = ParsePlanId(hello.active_plan_id(), run_id, play);
+  for (auto& [id, run] : active_) {
+    const bool is_its = has_plan && id == run_id && run->state.play() == play;
+    Perform(*run, run->state.OnConnected(uuid, hello.boot_id(), is_its));
     reboots_.End(*run);
   }
   RemoveFinished();
-  std::string run_id;
-  uint32_t play = 0;
-  if (ParsePlanId(hello.active_plan_id(), run_id, play) && Find(run_id) == nullptr) {
+  if (has_plan && Find(run_id) == nullptr) {
     // A node that was away when its run was cancelled is still working on it.
     with_.store
         .View([&](Transaction& txn) -> absl::Status {

@@ -197,7 +197,7 @@ RunActions RunState::OnFactsRefused(absl::string_view uuid, absl::string_view wh
 }
 
 void RunState::MaybeCompile(RunActions& actions) {
-  if (stage_ != Stage::kGathering || !facts_.HaveAll()) return;
+  if (stage_ != Stage::kGathering || cancelling_ || !facts_.HaveAll()) return;
   stage_ = Stage::kRunning;
   actions.push_back({RunAction::kCompile, "", play_});
 }
@@ -212,6 +212,7 @@ std::vector<std::string> RunState::PlayMembers() const {
 
 std::vector<std::string> RunState::PlanTargets() const {
   std::vector<std::string> names;
+  if (cancelling_) return names;
   for (const RunNode& node : nodes_) {
     if (IsOpenMember(node) && !node.plan_ready) names.push_back(node.name);
   }
@@ -222,6 +223,7 @@ RunActions RunState::Compiled(const std::vector<std::string>& names,
                               const std::map<std::string, absl::Status>& errors,
                               const std::set<std::string>& idle) {
   RunActions actions;
+  if (cancelling_) return actions;
   for (const std::string& name : names) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) continue;
@@ -265,7 +267,7 @@ void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
   actions.push_back({RunAction::kNodeFinished, node.name, play_});
 }
 
-RunActions RunState::OnConnected(absl::string_view uuid, absl::string_view boot_id) {
+RunActions RunState::OnConnected(absl::string_view uuid, absl::string_view boot_id, bool has_plan) {
   RunActions actions;
   told_.erase(std::string(uuid));  // another boot, perhaps
   RunNode* node = Mutable(uuid);
@@ -278,10 +280,18 @@ RunActions RunState::OnConnected(absl::string_view uuid, absl::string_view boot_
     changed_.insert(node - nodes_.data());
   }
   if (node->phase == NodePhase::kUnreachable) node->came_back = true;
-  if (stage_ != Stage::kRunning || !IsOpenMember(*node)) return actions;
+  if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return actions;
+  // Sent before the controller was restarted.
+  if (has_plan && IsOpenMember(*node)) {
+    node->phase = NodePhase::kRunning;
+    node->plan_accepted = true;
+    changed_.insert(node - nodes_.data());
+  }
   if (cancelling_) {
-    actions.push_back({RunAction::kSendCancel, node->name, play_});
-  } else if (node->plan_ready) {
+    // Also to one that is out: nobody knew that it had the plan.
+    if (has_plan || IsOpenMember(*node))
+      actions.push_back({RunAction::kSendCancel, node->name, play_});
+  } else if (IsOpenMember(*node) && node->plan_ready) {
     Send(*node, actions);
   }
   return actions;
@@ -357,10 +367,10 @@ RunActions RunState::Cancel() {
     const bool open = IsOpenMember(node);
     const bool later = !open && node.phase == NodePhase::kWaiting;
     if (!open && !later) continue;
-    const bool has_plan = open && node.phase == NodePhase::kRunning;
-    if (has_plan && node.connected) actions.push_back({RunAction::kSendCancel, node.name, play_});
+    // Whatever is known of it: an agent without the plan ignores that.
+    if (open && node.connected) actions.push_back({RunAction::kSendCancel, node.name, play_});
     // The node that holds the plan tells us where it stopped; nobody else will.
-    if (!has_plan || !node.plan_accepted) {
+    if (!open || node.phase != NodePhase::kRunning || !node.plan_accepted) {
       Leave(node, NodePhase::kCancelled, "cancelled", actions);
     }
   }

@@ -132,11 +132,12 @@ class RunState {
   // The node's facts were refused: it fails, and the others continue with the facts that are known.
   RunActions OnFactsRefused(absl::string_view uuid, absl::string_view why);
   // `names` have been compiled: those in `errors` have no plan, those in `idle` nothing to do, the
-  // others have a plan. Called until all PlanTargets() have been.
+  // others have a plan. Called until all PlanTargets() have been; without effect after Cancel().
   RunActions Compiled(const std::vector<std::string>& names,
                       const std::map<std::string, absl::Status>& errors,
                       const std::set<std::string>& idle = {});
-  RunActions OnConnected(absl::string_view uuid, absl::string_view boot_id);
+  // `has_plan`: the node's agent says that it is working on its plan of the current play.
+  RunActions OnConnected(absl::string_view uuid, absl::string_view boot_id, bool has_plan = false);
   RunActions OnDisconnected(absl::string_view uuid, absl::Time now);
   RunActions OnReceipt(absl::string_view uuid, uint32_t play, bool accepted,
                        absl::string_view reason);

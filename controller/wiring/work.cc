@@ -13,6 +13,7 @@
 #include "controller/backup/backup_record.h"
 #include "controller/config.h"
 #include "controller/gate/open_gate.h"
+#include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/log.h"
 #include "controller/power/open_bmc.h"
@@ -43,8 +44,10 @@ absl::Duration LongestBackup(const Config& config) {
 Work::Work(const Config& config, Core& core)
     : core_(core),
       notifications(ForNotifications(config)),
-      slurm(
+      slurm_agent(
           core.registry, core.clock, [this] { return FindSlurmctld(); }, [this] { WakeGate(); }),
+      slurm(
+          slurm_agent, [this] { return IsSlurmGivenUp(); }, [this] { return WasSlurmSeen(); }),
       gate(MakeGate(config)),
       drains(gate->is_shut() ? std::make_unique<validation::RebootDrains>(*gate, slurm, core.clock)
                              : nullptr),
@@ -78,7 +81,7 @@ Work::Work(const Config& config, Core& core)
                   core.clock) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
-  core.listeners.Attach(slurm);
+  core.listeners.Attach(slurm_agent);
   core.listeners.Attach(runs);
   core.listeners.Attach(validations);
   core.listeners.Attach(commands);
@@ -112,7 +115,7 @@ absl::Status Work::Start() {
 }
 
 void Work::EndStreams() {
-  slurm.Stop();
+  slurm_agent.Stop();
   commands.Stop();
   power.EndWatches();
   runs.EndWatches();
@@ -161,6 +164,22 @@ absl::StatusOr<slurm::SlurmctldPlace> Work::FindSlurmctld() {
 bool Work::CanAskSlurm() {
   const absl::StatusOr<slurm::SlurmctldPlace> place = FindSlurmctld();
   return place.ok() && core_.registry.IsConnected(place->uuid);
+}
+
+bool Work::IsSlurmGivenUp() {
+  const absl::StatusOr<InventoryVersion> latest = core_.inventory.Latest();
+  return latest.ok() && !slurm::HasPlaceForSlurmctld(*latest->inventory);
+}
+
+absl::StatusOr<bool> Work::WasSlurmSeen() {
+  // With the gate off nobody has to have Slurm, whatever was there before.
+  if (service_gate_ == nullptr) return false;
+  bool was_seen = false;
+  RETURN_IF_ERROR(core_.resources.store->View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(was_seen, validation::HasSeenSlurm(txn));
+    return absl::OkStatus();
+  }));
+  return was_seen;
 }
 
 std::unique_ptr<validation::JobGate> Work::MakeGate(const Config& config) {
@@ -269,12 +288,12 @@ absl::StatusOr<std::string> Work::StartReboot(const std::string& node, const std
   return rollout.rollout_id();
 }
 
-std::function<absl::Status(const std::string&, const std::string&, const Actor&)>
+std::function<absl::Status(const std::string&, const std::string&, const std::string&,
+                           const Actor&)>
 Work::OrdersOfImages(const Config& config) {
   if (config.boot_listen == "off") return nullptr;
-  return [this](const std::string& node, const std::string& image, const Actor& actor) {
-    return boots.OrderForDisk(node, image, actor);
-  };
+  return [this](const std::string& order_id, const std::string& node, const std::string& image,
+                const Actor& actor) { return boots.OrderForDisk(order_id, node, image, actor); };
 }
 
 RunCollaborators Work::ForRuns(const Config& config) {
@@ -309,6 +328,9 @@ RunCollaborators Work::ForRuns(const Config& config) {
       .approvals = &approvals,
       .drains = drains.get(),
       .order_image = OrdersOfImages(config),
+      // Also while the boot server is off: an order would count when it is on again.
+      .take_back_image = [this](const std::string& order_id,
+                                const std::string& node) { return boots.TakeBack(order_id, node); },
   };
 }
 

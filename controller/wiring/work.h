@@ -27,6 +27,7 @@
 #include "controller/run/run_manager.h"
 #include "controller/run/secret_rotation.h"
 #include "controller/slurm/agent_slurm_control.h"
+#include "controller/slurm/seen_slurm.h"
 #include "controller/timeline/timeline_watches.h"
 #include "controller/validation/engine/follow_ups.h"
 #include "controller/validation/engine/validation_manager.h"
@@ -54,6 +55,9 @@ struct Work {
   absl::StatusOr<std::pair<uint64_t, std::shared_ptr<const Inventory>>> LatestInventory();
   absl::StatusOr<slurm::SlurmctldPlace> FindSlurmctld();
   bool CanAskSlurm();
+  // See SeenSlurm.
+  bool IsSlurmGivenUp();
+  absl::StatusOr<bool> WasSlurmSeen();
   std::unique_ptr<validation::JobGate> MakeGate(const Config& config);
   notify::NotifyCollaborators ForNotifications(const Config& config);
   validation::ValidationCollaborators ForValidations();
@@ -62,8 +66,9 @@ struct Work {
   absl::StatusOr<std::string> StartReboot(const std::string& node, const std::string& reason);
   RunCollaborators ForRuns(const Config& config);
   // See RunCollaborators::order_image.
-  std::function<absl::Status(const std::string&, const std::string&, const Actor&)> OrdersOfImages(
-      const Config& config);
+  std::function<absl::Status(const std::string&, const std::string&, const std::string&,
+                             const Actor&)>
+  OrdersOfImages(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
   power::PowerCollaborators ForPower();
@@ -78,7 +83,8 @@ struct Work {
 
  public:
   notify::Notifications notifications;
-  slurm::AgentSlurmControl slurm;
+  slurm::AgentSlurmControl slurm_agent;
+  slurm::SeenSlurm slurm;
   std::unique_ptr<validation::JobGate> gate;
   std::unique_ptr<validation::RebootDrains> drains;  // nullptr: the gate is not shut
   NodeClaims claims;

@@ -59,7 +59,7 @@ class BootsTest : public ::testing::Test {
                  .enrollment = "login1:7444",
                  .controller = "login1:7443",
                  .ca_pin = "sha256:ab"},
-        .listen = "10.0.0.1:7483",
+        .listen = listen_,
     });
     ASSERT_OK(boots_->Start());
   }
@@ -137,6 +137,7 @@ class BootsTest : public ::testing::Test {
 
   const muster::testing::TempDir temp_;
   const std::string folder_ = temp_.path();
+  std::string listen_ = "10.0.0.1:7483";
   FakeClock clock_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<image::ImageStore> images_;
@@ -415,7 +416,7 @@ TEST_F(BootsTest, ARunOrdersABuildForADiskAlone) {
   const v1::Image image = Keep("stateful", "the root", "disk");
   Keep("worker", "another root");
   const auto order = [&](const std::string& node, const std::string& name) {
-    return boots_->OrderForDisk(node, name, {.name = "admin:alice"});
+    return boots_->OrderForDisk("o1", node, name, {.name = "admin:alice"});
   };
   EXPECT_THAT(order("c009", "stateful"), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
   EXPECT_THAT(order("c002", "stateful"),
@@ -440,6 +441,52 @@ TEST_F(BootsTest, ARunOrdersABuildForADiskAlone) {
   EXPECT_TRUE(second.is_for_disk);
   EXPECT_OK(boots_->OnReport(second.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
   EXPECT_EQ(Shown().ordered_by(), "");
+}
+
+TEST_F(BootsTest, AnOrderOfARunIsTakenBackAsLongAsItIsThatOne) {
+  Keep("stateful", "the root", "disk");
+  const Actor alice = {.name = "admin:alice"};
+  ASSERT_OK(boots_->OrderForDisk("o1", "c001", "stateful", alice));
+  ASSERT_OK(boots_->TakeBack("o2", "c001"));
+  ASSERT_OK(boots_->TakeBack("o1", "c002"));
+  EXPECT_EQ(Shown().next(), "stateful");
+  Restart();
+  ASSERT_OK(boots_->TakeBack("o1", "c001"));
+  EXPECT_EQ(Shown().next(), "disk");
+  ASSERT_OK(boots_->TakeBack("o1", "c001"));
+  Restart();
+  EXPECT_EQ(Shown().next(), "disk");
+  // A person has ordered the same since then.
+  ASSERT_OK(boots_->OrderForDisk("o3", "c001", "stateful", alice));
+  ASSERT_OK(Order("stateful", true));
+  ASSERT_OK(boots_->TakeBack("o3", "c001"));
+  EXPECT_EQ(Shown().next(), "stateful");
+  std::vector<std::string> audited;
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    const std::vector<EventRecord> rows = txn.events().List(10, 0).value();
+    for (const EventRecord& row : rows)
+      audited.push_back(
+          absl::StrCat(row.actor, " ", row.action, " ", row.subject, " ", row.detail));
+    return absl::OkStatus();
+  }));
+  EXPECT_THAT(audited, ElementsAre("admin:alice boot.set c001 stateful, once",
+                                   "admin:alice boot.set c001 stateful, once",
+                                   "controller boot.clear c001 stateful was for a reboot that is "
+                                   "over",
+                                   "admin:alice boot.set c001 stateful, once"));
+}
+
+TEST_F(BootsTest, ABootThatWritesADiskGoesOnWithoutItsOrder) {
+  Keep("stateful", "the root", "disk");
+  ASSERT_OK(boots_->OrderForDisk("o1", "c001", "stateful", {.name = "admin:alice"}));
+  const Answer answer = BootImage();
+  ASSERT_OK(boots_->TakeBack("o1", "c001"));
+  ASSERT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(Shown().disk(), answer.what);
+  clock_.Advance(absl::Minutes(1));
+  Restart();
+  EXPECT_EQ(Shown().disk(), answer.what);
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
 }
 
 TEST_F(BootsTest, ABootInMemorySaysNothingOfDisks) {
@@ -559,6 +606,57 @@ TEST_F(BootsTest, ADiskThatBootsWhatWasNotSignedIsWrittenAnewForANodeThatBootsNo
   clock_.Advance(absl::Minutes(1));
   Restart();
   EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+}
+
+TEST_F(BootsTest, ADiskThatHoldsTheBuildBootsWithoutTheControllersCopy) {
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  const auto boot = [&](const std::string& what, const std::string& more = "") {
+    Describe(absl::StrCat(
+        "\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\", vars: {boot: ", what, more, "}}"));
+    clock_.Advance(BootState::kSameBoot);
+    return boots_->Begin(kMac, kPeer)->kind;
+  };
+  const std::string build = absl::StrCat("stateful@", image.digest().substr(0, 8));
+  ASSERT_EQ(boot(build), Answer::Kind::kImage);
+  ASSERT_OK(boots_->OnReport(BootImage().boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  ASSERT_OK(Order("stateful", true));
+  ASSERT_OK(images_->Remove(image, clock_.Now()));
+  EXPECT_EQ(boot(build), Answer::Kind::kNoImage) << "an order writes the disk";
+  EXPECT_OK(boots_->Clear(Select(*inventory_, "c001").value(), {.name = "admin:alice"}));
+  EXPECT_EQ(boot(build), Answer::Kind::kDisk);
+  EXPECT_THAT(Phases(), IsEmpty());
+  Restart();
+  EXPECT_EQ(boot(build), Answer::Kind::kDisk);
+  EXPECT_EQ(boot("stateful@" + image.digest()), Answer::Kind::kDisk);
+  EXPECT_EQ(boot("stateful"), Answer::Kind::kDisk);
+  // What was written is not signed.
+  EXPECT_EQ(boot(build, ", boot_signed: true"), Answer::Kind::kNoImage);
+  std::string other = image.digest();
+  other.back() = other.back() == '0' ? '1' : '0';
+  for (const std::string& another :
+       {"stateful@" + other, std::string("state"), std::string("stateful2"), std::string("rescue")})
+    EXPECT_EQ(boot(another), Answer::Kind::kNoImage) << another;
+  // The name means a newer build.
+  Keep("stateful", "another root", "disk");
+  EXPECT_EQ(boot("stateful"), Answer::Kind::kImage);
+  EXPECT_EQ(boot(build), Answer::Kind::kDisk);
+}
+
+TEST_F(BootsTest, ASignatureForAnotherAddressKeepsNoNodeFromItsDisk) {
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful, boot_signed: true}})");
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  Sign(image);
+  ASSERT_OK(boots_->OnReport(boots_->Begin(kMac, kPeer)->boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  listen_ = "10.0.0.2:7483";
+  Restart();
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  ASSERT_OK(images_->Remove(image, clock_.Now()));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+  // Another build, which was not written, is refused as before.
+  Keep("stateful", "another root", "disk");
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kNoImage);
 }
 
 TEST_F(BootsTest, AStrangerBootsASignedKernelImageToTellOfItself) {

@@ -215,6 +215,22 @@ TEST_F(RunFaultsTest, CancelOutlivesARestart) {
   EXPECT_TRUE(TookCancel("a"));
 }
 
+TEST_F(RunFaultsTest, CancelSoonAfterARestartStopsWhoIsAtWork) {
+  Connect("a");
+  const v1::Run run = MustCreate("one.yaml", "a");
+  const std::string plan = run.run_id() + "/0";
+  ReportStep("a", plan, v1::STEP_STATUS_OK);
+  Cut("a");
+  Restart();
+  sessions_.Take("ua");
+  Connect("a", plan);
+  ASSERT_OK(engine_->Cancel(run.run_id(), {{"admin:bob", ""}}));
+  EXPECT_TRUE(TookCancel("a"));
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_RUNNING);
+  ReportOutcome("a", plan, false, /*cancelled=*/true);
+  EXPECT_EQ(Run(run.run_id()).state(), v1::RUN_STATE_CANCELLED);
+}
+
 TEST_F(RunFaultsTest, StoreFromABackupCatchesUpWithItsAgents) {
   // Plans up to 50 were made after the backup; the first of the new ones waits for the node.
   const v1::Run run = MustCreate("one.yaml", "a");

@@ -170,10 +170,19 @@ RunCollaborators RunFixture::Collaborators() {
       .approvals = approvals_.get(),
       .drains = drains_,
       .order_image =
-          [this](const std::string& node, const std::string& image, const Actor& actor) {
-            if (image_refusal_.ok())
-              ordered_.push_back(absl::StrCat(node, " ", image, " ", actor.name));
-            return image_refusal_;
+          [this](const std::string& order_id, const std::string& node, const std::string& image,
+                 const Actor& actor) {
+            if (!image_refusal_.ok()) return image_refusal_;
+            ordered_.push_back(absl::StrCat(node, " ", image, " ", actor.name));
+            orders_[node] = order_id;
+            return absl::OkStatus();
+          },
+      .take_back_image =
+          [this](const std::string& order_id, const std::string& node) {
+            const auto order = orders_.find(node);
+            if (order == orders_.end() || order->second != order_id) return absl::OkStatus();
+            if (take_back_refusal_.ok()) orders_.erase(order);
+            return take_back_refusal_;
           }};
 }
 

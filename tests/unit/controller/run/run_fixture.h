@@ -114,6 +114,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   validation::RebootDrains* drains_ = nullptr;  // nullptr: Muster drains no nodes
   std::vector<std::string> ordered_;            // of the boot server: "node image actor"
   absl::Status image_refusal_;
+  std::map<std::string, std::string> orders_;  // of the boot server, by node: the order's id
+  absl::Status take_back_refusal_;
   std::map<std::string, absl::Status> suite_errors_;    // by suite
   std::map<std::string, absl::Status> mandate_errors_;  // by actor
   std::vector<std::string> ended_;  // runs with suites at their end, as passed to on_ended()

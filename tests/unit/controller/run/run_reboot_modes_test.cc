@@ -192,6 +192,28 @@ TEST_F(RebootModesTest, TheLastRebootGetsItsPermit) {
   EXPECT_TRUE(is_permitted);
 }
 
+TEST_F(RebootModesTest, ALaterPermitTakesBackWhatWasOrderedForTheOneBefore) {
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  const std::string run = MustStart(v1::REBOOT_MODE_ALWAYS);
+  const v1::Plan plan = MustTakePlan("a");
+  v1::RebootRequest question;
+  question.set_plan_id(run + "/0");
+  question.set_step_id("role/reboot");
+  question.set_boot_id("boot-1");
+  question.set_request_id("q1");
+  engine_->OnRebootRequest("ua", question);
+  EXPECT_THAT(orders_, SizeIs(1));
+  question.set_step_id(plan.roles(1).steps(0).step_id());
+  question.set_request_id("q2");
+  take_back_refusal_ = absl::UnavailableError("the store is locked");
+  engine_->OnRebootRequest("ua", question);
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(1)) << "the agent asks again";
+  take_back_refusal_ = absl::OkStatus();
+  engine_->OnRebootRequest("ua", question);
+  EXPECT_THAT(EventsOf("reboot.permit"), SizeIs(2));
+  EXPECT_THAT(orders_, IsEmpty());
+}
+
 TEST_F(RebootModesTest, ANodeOfWhichNoBootIsKnownIsNotUpdated) {
   SetBoot("a", "");
   const std::string run = MustStart(v1::REBOOT_MODE_ALWAYS);

@@ -11,12 +11,14 @@ namespace {
 
 using ::muster::testing::FailingStore;
 using ::muster::testing::Said;
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 class RunRebootsTest : public RunRebootsFixture {};
@@ -65,6 +67,76 @@ TEST_F(RunRebootsTest, OnlyAnImageIsOrdered) {
   StartRun();
   MustPermit(Question());
   EXPECT_THAT(ordered_, IsEmpty());
+}
+
+TEST_F(RunRebootsTest, AnOrderThatWasNotCarriedOutEndsWithItsReboot) {
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  StartRun();
+  EXPECT_TRUE(Ask(Question(), "ub").has_permit());
+  MustPermit(Question("q1"));
+  const std::string permit_id = MustPermit(Question("q2")).permit_id();
+  EXPECT_THAT(orders_, ElementsAre(Pair("a", permit_id), Pair("b", _)));
+  // The network was away for a moment, and the controller, too.
+  Cut("a");
+  RestartController();
+  Connect("a", plan_id_, "boot-1");
+  Connect("b", plan_id_, "boot-1");
+  EXPECT_THAT(orders_, ElementsAre(Pair("a", permit_id), Pair("b", _)));
+  // It has come up from its disk.
+  take_back_refusal_ = absl::UnavailableError("the store is locked");
+  Connect("a", plan_id_, "boot-2");
+  EXPECT_THAT(Open(), SizeIs(2));
+  take_back_refusal_ = absl::OkStatus();
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(Open(), SizeIs(1));
+  EXPECT_THAT(orders_, ElementsAre(Pair("b", _)));
+  // The agent did not take the permit.
+  ReportStep("b", plan_id_, v1::STEP_STATUS_FAILED, "role/reboot");
+  ReportOutcome("b", plan_id_, false);
+  EXPECT_THAT(orders_, IsEmpty());
+}
+
+TEST_F(RunRebootsTest, AnOrderThatAPersonGaveMeanwhileStays) {
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  StartRun();
+  MustPermit(Question());
+  orders_["a"] = "of a person";
+  ReportOutcome("a", plan_id_, false);
+  EXPECT_THAT(Open(), IsEmpty());
+  EXPECT_THAT(orders_, ElementsAre(Pair("a", "of a person")));
+}
+
+TEST_F(RunRebootsTest, NoOrderOutlivesARunThatIsCancelledAfterARestart) {
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  StartRun();
+  MustPermit(Question());
+  RestartController();
+  ASSERT_THAT(orders_, SizeIs(1));
+  ASSERT_OK(engine_->Cancel(run_id_, {{"admin:bob", ""}}));
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_CANCELLED);
+  EXPECT_THAT(Open(), IsEmpty());
+  EXPECT_THAT(orders_, IsEmpty());
+}
+
+TEST_F(RunRebootsTest, NorOneThatCannotGoOn) {
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  StartRun();
+  MustPermit(Question());
+  site_.clear();
+  RestartController();
+  EXPECT_EQ(StateOfRun(), v1::RUN_STATE_FAILED);
+  EXPECT_THAT(orders_, IsEmpty());
+}
+
+TEST_F(RunRebootsTest, NorAPermitThatCouldNotBeStored) {
+  FailingStore& store = UseFailingStore();
+  compiler_.reboot->set_image("worker@1a2b3c4d");
+  StartRun();
+  store.refuse = true;
+  EXPECT_THAT(AskAll(Question()), IsEmpty());
+  EXPECT_THAT(ordered_, SizeIs(1));
+  EXPECT_THAT(orders_, IsEmpty());
+  store.refuse = false;
 }
 
 TEST_F(RunRebootsTest, APermitEndsWithThePatienceOfItsRun) {

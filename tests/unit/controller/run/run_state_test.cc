@@ -278,6 +278,43 @@ TEST_F(RunStateTest, CancelReachesANodeThatWasAway) {
   EXPECT_THAT(Words(state_.OnConnected("ua", "boot")), ElementsAre("cancel a"));
 }
 
+// All nodes wait again then, and only their agents know who has a plan.
+TEST_F(RunStateTest, CancelAfterARestartStopsAndAwaitsWhoHasThePlan) {
+  for (const bool compiles : {false, true}) {
+    SCOPED_TRACE(compiles);
+    std::vector<RunNode> nodes = {Node("a", {0}), Node("b", {0}), Node("c", {0})};
+    for (RunNode& node : nodes) node.phase = NodePhase::kRunning;
+    RunState state(nodes, 1);
+    state.StartPlay(0, Links({}), true, now_);
+    state.OnConnected("ua", "boot", /*has_plan=*/true);
+    state.OnConnected("ub", "boot");
+    state.FactsAsked({"ua", "ub"}, now_);
+    if (compiles)
+      for (const char* uuid : {"ua", "ub"}) state.OnFacts(uuid);
+    EXPECT_THAT(Words(state.Cancel()),
+                ElementsAre("cancel a", "cancel b", "finished b", "finished c"));
+    // What goes on meanwhile begins nothing.
+    for (const char* uuid : {"ua", "ub"}) EXPECT_THAT(Words(state.OnFacts(uuid)), IsEmpty());
+    EXPECT_THAT(state.PlanTargets(), IsEmpty());
+    EXPECT_THAT(Words(state.Compiled({"a"}, {})), IsEmpty());
+    EXPECT_THAT(Words(state.Tick(now_)), IsEmpty());
+    EXPECT_THAT(Words(state.OnConnected("uc", "boot", /*has_plan=*/true)), ElementsAre("cancel c"));
+    RunNode node = *state.FindByName("a");
+    ApplyOutcome(node, 0, false, true, "cancelled");
+    EXPECT_THAT(Words(state.Replace({node})), ElementsAre("finished a", "end"));
+  }
+}
+
+TEST_F(RunStateTest, CancelAfterARestartHasTheSameTimeLimit) {
+  RunState state({Node("a", {0})}, 1);
+  state.StartPlay(0, Links({}), true, now_);
+  state.OnConnected("ua", "boot", /*has_plan=*/true);
+  EXPECT_THAT(Words(state.Cancel()), ElementsAre("cancel a"));
+  EXPECT_THAT(Words(state.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state.Tick(now_ + kCancelWait - absl::Seconds(1))), IsEmpty());
+  EXPECT_THAT(Words(state.Tick(now_ + kCancelWait)), ElementsAre("finished a", "end"));
+}
+
 TEST_F(RunStateTest, RestartKeepsWhatIsDoneAndWaitsLongerForAgents) {
   RunNode done = Node("a", {0, 1});
   done.phase = NodePhase::kDone;
