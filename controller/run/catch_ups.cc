@@ -1,5 +1,6 @@
 #include "controller/run/catch_ups.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,6 @@ bool MayPass(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
 }
 
-// Runs that are looked at for a node that has lost what was applied to it.
-constexpr uint32_t kEarlierRuns = 1000;
-
 // The newest run that applied its playbook whole and came to its end on the node. NotFound: there
 // is none.
 absl::StatusOr<RunRecord> NewestWholeRun(Transaction& txn, const NodeRecord& node) {
@@ -36,10 +34,13 @@ absl::StatusOr<RunRecord> NewestWholeRun(Transaction& txn, const NodeRecord& nod
   // Mostly it is the last one.
   absl::StatusOr<RunRecord> last = txn.runs().Get(node.last_run_id);
   if (last.ok() && is_it(*last)) return last;
-  ASSIGN_OR_RETURN(std::vector<RunRecord> earlier, txn.runs().List(kEarlierRuns));
-  for (RunRecord& run : earlier)
-    if (is_it(run)) return std::move(run);
-  return absl::NotFoundError("no run has applied a whole playbook");
+  std::optional<RunRecord> found;
+  RETURN_IF_ERROR(txn.runs().ForEachFromNewest([&](const RunRecord& run) -> absl::StatusOr<bool> {
+    if (is_it(run)) found = run;
+    return !found.has_value();
+  }));
+  if (!found.has_value()) return absl::NotFoundError("no run has applied a whole playbook");
+  return *std::move(found);
 }
 
 }  // namespace
