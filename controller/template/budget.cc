@@ -19,11 +19,11 @@ bool Budget::SpendText(size_t bytes) {
   if (bytes > limits_.max_output) {
     return Fail(absl::StrCat("a text grows beyond ", limits_.max_output, " bytes"));
   }
-  return Spend(bytes / 256);
+  return SpendScan(bytes);
 }
 
 bool Budget::SpendMore(size_t size, size_t more) {
-  return size + more > limits_.max_output ? SpendText(size + more) : Spend(more / 256);
+  return size + more > limits_.max_output ? SpendText(size + more) : SpendScan(more);
 }
 
 bool Budget::Enter(int depth) {

@@ -31,6 +31,8 @@ class Budget {
 
   // False when the steps are used up.
   bool Spend(size_t steps);
+  // For going through `bytes` of a text once; false when the steps are used up.
+  bool SpendScan(size_t bytes) { return Spend(bytes / 256); }
   // For a string of `bytes` that is about to be made; false when it would be too long.
   bool SpendText(size_t bytes);
   // For `more` bytes at the end of a text that has `size`; false when it would be too long.

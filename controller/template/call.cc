@@ -20,6 +20,16 @@ std::vector<std::string> NamesOf(const Parameters& parameters) {
   return names;
 }
 
+// For going through the texts of a call once, which every filter may do.
+absl::Status SpendTexts(const Call& call) {
+  const auto spend = [&](const ValuePtr& value) {
+    if (value != nullptr && IsText(*value)) call.context.budget.SpendScan(PeekText(*value).size());
+  };
+  spend(call.input);
+  for (const ValuePtr& argument : call.args) spend(argument);
+  return call.context.budget.status();
+}
+
 }  // namespace
 
 absl::StatusOr<bool> Call::BoolArg(size_t index, bool otherwise) const {
@@ -43,7 +53,7 @@ absl::Status Bind(absl::string_view what, const Parameters& parameters, GivenArg
                   Call* call) {
   if (parameters.variadic) {
     call->rest = std::move(given);
-    return absl::OkStatus();
+    return SpendTexts(*call);
   }
   const std::vector<std::string> names = NamesOf(parameters);
   call->args.assign(names.size(), nullptr);
@@ -72,7 +82,7 @@ absl::Status Bind(absl::string_view what, const Parameters& parameters, GivenArg
           absl::StrCat(what, " needs its argument '", names[static_cast<size_t>(i)], "'"));
     }
   }
-  return absl::OkStatus();
+  return SpendTexts(*call);
 }
 
 absl::StatusOr<ValuePtr> RunFilter(const FilterRow& row, Context& context, ValuePtr input,

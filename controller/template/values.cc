@@ -1,10 +1,10 @@
 #include "controller/template/values.h"
 
+#include <string.h>
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/value/folded_value.h"
@@ -89,6 +89,13 @@ absl::string_view Text(Context& context, const Value& value) {
   return PeekText(value);
 }
 
+size_t FindText(absl::string_view text, absl::string_view wanted, size_t from) {
+  const absl::string_view rest = text.substr(from);
+  const void* const found = ::memmem(rest.data(), rest.size(), wanted.data(), wanted.size());
+  if (found == nullptr) return absl::string_view::npos;
+  return from + static_cast<size_t>(static_cast<const char*>(found) - rest.data());
+}
+
 bool Truth(const Value& value) {
   if (IsText(value)) return !PeekText(value).empty();
   if (IsNumber(value)) return ToDouble(value) != 0;
@@ -99,7 +106,9 @@ bool Equal(Context& context, const Value& a, const Value& b, int depth) {
   if (!context.budget.Enter(depth) || !context.budget.Spend(1)) return false;
   if (IsFolded(a)) return Equal(context, SpendUnfold(context, a), b, depth);
   if (IsFolded(b)) return Equal(context, a, SpendUnfold(context, b), depth);
-  if (IsText(a) && IsText(b)) return PeekText(a) == PeekText(b);
+  if (IsText(a) && IsText(b))
+    return PeekText(a).size() == PeekText(b).size() &&
+           context.budget.SpendScan(PeekText(a).size()) && PeekText(a) == PeekText(b);
   if (IsNumber(a) && IsNumber(b)) {
     int64_t x = 0, y = 0;
     if (ToInteger(a, &x) && ToInteger(b, &y)) return x == y;
@@ -125,7 +134,10 @@ bool Equal(Context& context, const Value& a, const Value& b, int depth) {
 
 absl::StatusOr<int> Compare(Context& context, const Value& a, const Value& b, int depth) {
   if (!context.budget.Enter(depth) || !context.budget.Spend(1)) return context.budget.status();
-  if (IsText(a) && IsText(b)) return ThreeWay(PeekText(a), PeekText(b));
+  if (IsText(a) && IsText(b)) {
+    context.budget.SpendScan(std::min(PeekText(a).size(), PeekText(b).size()));
+    return ThreeWay(PeekText(a), PeekText(b));
+  }
   if (IsNumber(a) && IsNumber(b)) {
     int64_t x = 0, y = 0;
     if (ToInteger(a, &x) && ToInteger(b, &y)) return ThreeWay(x, y);
@@ -145,7 +157,8 @@ absl::StatusOr<bool> Contains(Context& context, const Value& container, const Va
       return absl::InvalidArgumentError(
           absl::StrCat("'in' a string needs a string on its left, not ", TypeName(item)));
     }
-    return absl::StrContains(PeekText(container), PeekText(item));
+    context.budget.SpendScan(PeekText(container).size() + PeekText(item).size());
+    return FindText(PeekText(container), PeekText(item)) != absl::string_view::npos;
   }
   if (container.is_object()) {
     context.budget.Spend(container.size() / 8);

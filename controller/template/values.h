@@ -55,6 +55,8 @@ absl::StatusOr<bool> Contains(Context& context, const Value& container, const Va
 
 // In characters, entries or elements.
 absl::StatusOr<int64_t> Length(const Value& value);
+// Where `wanted` begins in the text, at `from` or later; npos: nowhere. In linear time.
+size_t FindText(absl::string_view text, absl::string_view wanted, size_t from = 0);
 // The elements that a for loop iterates over: elements, keys, or characters.
 absl::StatusOr<std::vector<ValuePtr>> Elements(Context& context, const ValuePtr& value);
 // A list of copies; charges their size.

@@ -1,5 +1,6 @@
 // Filters on text.
 #include <re2/re2.h>
+#include <bitset>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@ constexpr absl::string_view kWhitespace = " \t\n\r\f\v\x1c\x1d\x1e\x1f";
 
 absl::Status CompilePattern(const Context& context, const std::string& pattern, bool ignore_case,
                             std::unique_ptr<RE2>* out) {
+  if (!context.budget.Spend(pattern.size() / 8)) return context.budget.status();
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(int64_t{1} << 20);
@@ -42,10 +44,13 @@ std::string LowerAscii(absl::string_view text) { return absl::AsciiStrToLower(te
 absl::string_view Strip(absl::string_view text, absl::string_view characters, bool left,
                         bool right) {
   if (characters.empty()) characters = kWhitespace;
-  while (left && !text.empty() && characters.find(text.front()) != absl::string_view::npos)
-    text.remove_prefix(1);
-  while (right && !text.empty() && characters.find(text.back()) != absl::string_view::npos)
-    text.remove_suffix(1);
+  std::bitset<256> stripped;
+  for (const char character : characters) stripped.set(static_cast<unsigned char>(character));
+  const auto is_stripped = [&](char character) {
+    return stripped.test(static_cast<unsigned char>(character));
+  };
+  while (left && !text.empty() && is_stripped(text.front())) text.remove_prefix(1);
+  while (right && !text.empty() && is_stripped(text.back())) text.remove_suffix(1);
   return text;
 }
 
@@ -55,7 +60,7 @@ absl::StatusOr<std::string> ReplaceText(Context& context, absl::string_view text
   std::string out;
   size_t at = 0;
   while (count != 0) {
-    size_t found = from.empty() ? at : text.find(from, at);
+    size_t found = from.empty() ? at : FindText(text, from, at);
     if (found == absl::string_view::npos) break;
     absl::StrAppend(&out, text.substr(at, found - at), to);
     if (!context.budget.Spend(1) || !context.budget.SpendText(out.size() / 16 + to.size()))
@@ -181,7 +186,9 @@ FilterResult RegexReplace(Call& call) {
   size_t at = 0;
   bool after_match = false;  // an empty match right after a match does not count
   while (at <= text.size()) {
-    if (!call.context.budget.Spend(1) || !call.context.budget.SpendText(out.size() / 16))
+    // A match may be known only at the end of the text: "a" of the pattern "a.*z|a".
+    if (!call.context.budget.Spend(1 + (text.size() - at) / 4096) ||
+        !call.context.budget.SpendText(out.size() / 16))
       return call.context.budget.status();
     if (out.size() > call.context.budget.limits().max_output) break;
     if (!regex->Match(text, at, text.size(), RE2::UNANCHORED, found.data(), groups)) break;

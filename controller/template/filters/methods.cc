@@ -55,7 +55,7 @@ FilterResult Split(Call& call) {
     const bool last = limit >= 0 && static_cast<int64_t>(out.size()) >= limit;
     const size_t end = last       ? absl::string_view::npos
                        : by_space ? rest.find_first_of(" \t\n\r\f\v")
-                                  : rest.find(separator);
+                                  : FindText(rest, separator);
     if (!call.context.budget.Spend(1)) return call.context.budget.status();
     const absl::string_view piece = rest.substr(0, end);
     out.push_back(std::string(piece));

@@ -67,6 +67,41 @@ TEST(LimitsTest, ManyNamesAmongManyAreLookedUpAtOnce) {
   EXPECT_EQ(count->text, "20000");
 }
 
+// Each of these would take hours if only what it does were counted, and not how far it looks.
+TEST(LimitsTest, LookingThroughLongTextsIsWork) {
+  for (const char* source : {
+           "{{ ('a' * 16000000) | regex_replace('a.*z|a', '') | length }}",
+           "{% for i in range(1000000) %}{{ t | length }}{% endfor %}",
+           "{% for i in range(1000000) %}{% if t is search('z') %}{% endif %}{% endfor %}",
+           "{% for i in range(1000000) %}{{ t | regex_search('z') }}{% endfor %}",
+           "{% for i in range(1000000) %}{{ t == u }}{% endfor %}",
+           "{% for i in range(1000000) %}{{ t < u }}{% endfor %}",
+           "{% for i in range(1000000) %}{{ t.startswith('z') }}{% endfor %}",
+           "{% for i in range(1000000) %}{{ 'z' in t }}{% endfor %}",
+       }) {
+    SCOPED_TRACE(source);
+    Scope scope;
+    scope.Set("t", std::string(8'000'000, 'a'));
+    scope.Set("u", std::string(7'999'999, 'a') + "b");
+    EXPECT_THAT(Render(source, {}, scope), StatusIs(kOverLimit, HasSubstr("steps")));
+  }
+}
+
+// In linear time: by the naive way each of these compares 10^13 bytes and more.
+TEST(LimitsTest, LongTextsAreFoundInLongTexts) {
+  Scope scope;
+  scope.Set("t", std::string(16'000'000, 'a'));
+  scope.Set("w", std::string(8'000'000, 'a') + "b");
+  for (const auto& [source, result] :
+       {std::pair("{{ w in t }}", "False"), std::pair("{{ (t | replace(w, '')) == t }}", "True"),
+        std::pair("{{ t.split(w) | length }}", "1"),
+        std::pair("{{ ('b' * 8000000 ~ 'a') and t.strip('b' * 8000000 ~ 'a') }}", "")}) {
+    const absl::StatusOr<Rendered> rendered = Render(source, {}, scope);
+    ASSERT_OK(rendered) << source;
+    EXPECT_EQ(rendered->text, result) << source;
+  }
+}
+
 TEST(LimitsTest, LongFlatTemplatesAreFine) {
   constexpr int kMany = 5000;
   EXPECT_OK(Render(Repeat("{% if 0 %}a{% elif 1 %}b{% endif %}{{ 1 }}\n", kMany), {}, Scope()));
