@@ -122,6 +122,12 @@ absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
   if (!KeyBelongsTo(std::string(certificate_pem), std::string(key_pem))) {
     return absl::FailedPreconditionError("the new certificate does not belong to the new key");
   }
+  // A replacement that failed half-way may have left the only key of the present certificate there.
+  if (const auto present = files.Read(paths.ClientCertificate()); present.ok()) {
+    const absl::Status settled = SettleKey(paths, *present, files).status();
+    // Where no key fits there is none to lose.
+    if (!settled.ok() && !absl::IsFailedPrecondition(settled)) return settled;
+  }
   RETURN_IF_ERROR(Write(files, paths.NewClientKey(), key_pem));
   RETURN_IF_ERROR(Write(files, paths.CaCertificate(), ca_pem));
   RETURN_IF_ERROR(Write(files, paths.ClientCertificate(), certificate_pem));

@@ -10,6 +10,7 @@
 #include "common/pki/authority.h"
 #include "common/pki/key.h"
 #include "common/sys/file_system.h"
+#include "tests/fakes/fake_file_system.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
@@ -99,6 +100,25 @@ TEST_F(IdentityTest, ARenewalCutOffBeforeItsKeyIsFinished) {
   ASSERT_OK(files_.WriteAtomically(paths_.ClientCertificate(), renewed.certificate_pem, {}));
   EXPECT_EQ(LoadIdentity(paths_, files_)->key_pem, renewed.key_pem);
   EXPECT_EQ(files_.Read(paths_.ClientKey()).value(), renewed.key_pem);
+}
+
+// As on a full disk, where each attempt gets a little further or not.
+TEST_F(IdentityTest, RenewalsThatFailOneAfterTheOtherLeaveAKeyThatFits) {
+  const Identity old = Make(), first = Make(), second = Make();
+  constexpr int kChanges = 7;  // more than a renewal makes
+  for (int i = 0; i < kChanges * kChanges; ++i) {
+    SCOPED_TRACE(i);
+    muster::testing::FakeFileSystem disk;
+    ASSERT_OK(StoreIdentity(paths_, old, disk));
+    const auto renew = [&](const Identity& to, int changes) {
+      disk.FailAfter(changes, absl::ResourceExhaustedError("no space left on device"));
+      ReplaceCertificate(paths_, to.ca_pem, to.certificate_pem, to.key_pem, disk).IgnoreError();
+      disk.FailAfter(-1, absl::OkStatus());
+    };
+    renew(first, i / kChanges);
+    renew(second, i % kChanges);
+    EXPECT_OK(LoadIdentity(paths_, disk));
+  }
 }
 
 TEST_F(IdentityTest, RefusesAKeyOfAnotherCertificate) {
