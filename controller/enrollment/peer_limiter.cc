@@ -6,14 +6,18 @@
 
 namespace muster::controller {
 double PeerLimiter::Drained(const Bucket& bucket, absl::Time now) {
-  return std::max(0.0, bucket.failures - absl::FDivDuration(now - bucket.at, kRefill));
+  const absl::Duration since = std::max(now - bucket.at, absl::ZeroDuration());
+  return std::max(0.0, bucket.failures - absl::FDivDuration(since, kRefill));
 }
 
 bool PeerLimiter::MayTry(absl::string_view peer, absl::Time now) {
   const std::string network = PeerNetwork(peer);
   absl::MutexLock lock(&mutex_);
   const auto found = buckets_.find(network);
-  return found == buckets_.end() || Drained(found->second, now) + 1 <= kBurst;
+  if (found == buckets_.end()) return true;
+  // A clock that was set back would keep it from draining until it is as late again.
+  if (now < found->second.at) found->second.at = now;
+  return Drained(found->second, now) + 1 <= kBurst;
 }
 
 void PeerLimiter::MakeRoom(absl::Time now) {

@@ -20,6 +20,16 @@ TEST(PeerLimiter, PortsDoNotCountPeersDo) {
   EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:99", kLimiterNow + PeerLimiter::kRefill));
 }
 
+TEST(PeerLimiter, AClockThatWasSetBackLocksNobodyOut) {
+  PeerLimiter limiter;
+  const absl::Time ahead = kLimiterNow + absl::Hours(5);
+  for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv4:10.0.0.1:1", ahead);
+  limiter.Failed("ipv4:10.0.0.2:1", ahead);
+  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.2:1", kLimiterNow));
+  EXPECT_FALSE(limiter.MayTry("ipv4:10.0.0.1:1", kLimiterNow));
+  EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:1", kLimiterNow + PeerLimiter::kRefill));
+}
+
 TEST(PeerLimiter, OneMachineHasNoBucketForEachAddressOfItsNetwork) {
   PeerLimiter limiter;
   for (int i = 0; i < PeerLimiter::kBurst; ++i)
