@@ -29,16 +29,10 @@ class InfinibandProbe final : public Probe {
     const std::string adapters = context_.root + "/sys/class/infiniband";
     std::set<std::string> watched;
     for (const std::string& adapter : ListNames(adapters)) {
-      const std::string ports = absl::StrCat(adapters, "/", adapter, "/ports");
-      for (const std::string& port : ListNames(ports)) {
-        const std::string folder = absl::StrCat(ports, "/", port);
-        // Ethernet with RDMA is watched as a network interface.
-        if (ReadValue(folder + "/link_layer").value_or("") != "InfiniBand") continue;
-        if (watched.size() == kMaxPorts) return findings;
-        const std::string name = absl::StrCat(adapter, "/", port);
-        watched.insert(name);
-        LookAt(name, folder, limits, findings);
-      }
+      const std::string folder = absl::StrCat(adapters, "/", adapter);
+      for (const std::string& port : ListNames(folder + "/ports"))
+        LookAtPort(absl::StrCat(adapter, "/", port), folder, absl::StrCat(folder, "/ports/", port),
+                   limits, watched, findings);
     }
     for (const std::string& name : active_) {
       if (watched.count(name) == 0)
@@ -50,6 +44,22 @@ class InfinibandProbe final : public Probe {
   }
 
  private:
+  void LookAtPort(const std::string& name, const std::string& adapter, const std::string& folder,
+                  const muster::health::Limits& limits, std::set<std::string>& watched,
+                  Findings& findings) {
+    const std::string link_layer = ReadValue(folder + "/link_layer").value_or("");
+    if (link_layer != "InfiniBand") {
+      // Ethernet with RDMA is watched as a network interface, also a port that was of InfiniBand.
+      if (!link_layer.empty()) active_.erase(name);
+      return;
+    }
+    if (watched.size() == kMaxPorts) return;
+    watched.insert(name);
+    LookAt(name, folder, limits, findings);
+    // A function that the driver makes and takes away (SR-IOV) may go.
+    if (!LinkName(adapter + "/device/physfn").empty()) active_.erase(name);
+  }
+
   void LookAt(const std::string& name, const std::string& folder,
               const muster::health::Limits& limits, Findings& findings) {
     // "4: ACTIVE"

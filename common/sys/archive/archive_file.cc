@@ -129,8 +129,10 @@ class Writer final : public ArchiveFileWriter {
 // their end, by which damage is found that leaves the format intact.
 class GzipInput {
  public:
-  explicit GzipInput(const UniqueFd& fd)
-      : file_(::gzdopen(::dup(fd.get()), "rb")), piece_(kPieceBytes, '\0') {}
+  // Reads from the descriptor, and closes it.
+  explicit GzipInput(UniqueFd fd) : file_(::gzdopen(fd.get(), "rb")), piece_(kPieceBytes, '\0') {
+    if (file_ != nullptr) fd.Release();
+  }
   ~GzipInput() {
     if (file_ != nullptr) ::gzclose(file_);
   }
@@ -165,8 +167,11 @@ class GzipInput {
     const int count = ::gzread(file_, piece_.data(), static_cast<unsigned>(piece_.size()));
     if (count > 0) return static_cast<size_t>(count);
     int error = Z_OK;
-    const char* const reason = ::gzerror(file_, &error);
+    absl::string_view reason = ::gzerror(file_, &error);
     if (error == Z_OK || error == Z_STREAM_END) return size_t{0};
+    // zlib puts "<fd:5>: " before it.
+    if (const size_t end = reason.find(">: "); end != absl::string_view::npos)
+      reason.remove_prefix(end + 3);
     return absl::InvalidArgumentError(reason);
   }
 
@@ -187,8 +192,8 @@ absl::StatusOr<std::unique_ptr<ArchiveFileWriter>> ArchiveFileWriter::Create(
 }
 
 absl::Status ReadArchiveFile(const std::string& path, const OnEntry& on_entry) {
-  ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY, LastLink::kFollow, "reading"));
-  GzipInput input(fd);
+  ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, O_RDONLY, LastLink::kFollow, "reading"));
+  GzipInput input(std::move(fd));
   const ReadHandle handle(archive_read_new(), &archive_read_free);
   const auto failure = [&] {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", Reason(handle.get())));

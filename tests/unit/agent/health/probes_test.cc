@@ -164,6 +164,21 @@ TEST_F(HealthProbes, InfinibandPorts) {
   EXPECT_THAT(Look(*probe), ElementsAre("ib_port mlx5_0/1"));
 }
 
+TEST_F(HealthProbes, InfinibandPortsThatMayGo) {
+  const std::string made = "/sys/class/infiniband/mlx5_3";
+  const std::string turned = "/sys/class/infiniband/mlx5_4";
+  for (const std::string& adapter : {made, turned}) {
+    Write(adapter + "/ports/1/link_layer", "InfiniBand\n");
+    Write(adapter + "/ports/1/state", "4: ACTIVE\n");
+  }
+  Link(made + "/device/physfn", root() + turned);
+  const auto probe = MakeInfinibandProbe(context());
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  std::filesystem::remove_all(root() + made);
+  Write(turned + "/ports/1/link_layer", "Ethernet\n");
+  EXPECT_THAT(Look(*probe), IsEmpty());
+}
+
 TEST(Mounted, IsReadFromMountInfo) {
   const std::vector<Mounted> all = ParseMountInfo(
       "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro\n"
