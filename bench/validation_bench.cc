@@ -56,8 +56,7 @@ Measurement MeasurementOf(const Fleet& fleet, const FleetRow& row) {
 std::unique_ptr<Collected> Collect(Fleet& fleet) {
   auto collected = std::make_unique<Collected>(fleet);
   for (FleetRow& row : fleet.rows) {
-    v1::CheckVerdict verdict =
-        JudgeResult(MeasurementOf(fleet, row), row.check->parameters, nullptr);
+    v1::CheckVerdict verdict = JudgeResult(MeasurementOf(fleet, row), *row.check, nullptr);
     verdict.set_stage(row.stage->name);
     verdict.set_partner(std::string(row.part.Partner()));
     row.part.outcome = ToPartOutcome(verdict.outcome());

@@ -44,7 +44,7 @@ struct ActiveValidation {
     }
     for (const SuiteStage& stage : state.suite().stages) {
       for (const SuiteCheck& check : stage.checks) {
-        parameters_digests[&check] = ParametersDigest(*check.spec, check.parameters);
+        parameters_digests[&check] = ParametersDigest(stage, check);
       }
     }
   }
@@ -68,7 +68,7 @@ struct ActiveValidation {
     const SuiteCheck& check = state.CheckOf(part);
     return JudgeResult({part.node, state.StageOf(part).name, check.spec, &result, &expectation,
                         ParametersDigestOf(part)},
-                       check.parameters, &history);
+                       check, &history);
   }
   // Keeps what is compared at the end. Call when the part has ended by its result, which `verdicts`
   // then knows.

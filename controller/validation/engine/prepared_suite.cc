@@ -131,7 +131,8 @@ std::vector<MatrixNode> MatrixNodesOf(const PreparedSuite& prepared) {
     const HardwareClass& hardware = prepared.expectations.at(node.name).hardware;
     const auto uplink = uplinks.find(node.switch_name);
     nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0),
-                     uplink == uplinks.end() ? 0 : uplink->second});
+                     uplink == uplinks.end() ? 0 : uplink->second,
+                     hardware.infiniband_rate.has_value() ? hardware.Name() : ""});
   }
   return nodes;
 }

@@ -19,6 +19,11 @@ absl::string_view KindOf(const v1::Subject* subject) {
   return subject == nullptr ? absl::string_view() : absl::string_view(subject->kind());
 }
 
+// Nothing in a result says which model a disk is: only equal machines have equal disks.
+bool IsOfMachine(const v1::Subject* subject) {
+  return subject == nullptr || subject->kind() == "file_system";
+}
+
 const char* PartsOf(absl::string_view kind) {
   if (kind.empty()) return "nodes";
   return kind == "gpu" ? "GPUs" : "ports";
@@ -40,22 +45,19 @@ void FleetComparison::Add(uint32_t check, const Measurement& measurement) {
   };
   std::map<const v1::Subject*, Part> parts;
   const auto make_part = [&](const v1::Subject* subject) -> Part {
-    const std::string circumstances = CircumstancesOf(*measurement.result, subject);
-    if (subject != nullptr) {
-      return {texts_.NumberOf(circumstances), texts_.NumberOf(subject->id()),
-              texts_.NumberOf(subject->slot())};
+    std::string peers = CircumstancesOf(*measurement.result, subject);
+    if (IsOfMachine(subject)) {
+      peers = absl::StrCat("node\n", measurement.expectation->hardware.Name(), "\n", peers);
     }
-    return {texts_.NumberOf(absl::StrCat("node\n", measurement.expectation->hardware.Name(), "\n",
-                                         circumstances)),
-            texts_.NumberOf(""), texts_.NumberOf("")};
+    return {texts_.NumberOf(peers), texts_.NumberOf(subject == nullptr ? "" : subject->id()),
+            texts_.NumberOf(subject == nullptr ? "" : subject->slot())};
   };
   const uint32_t node = texts_.NumberOf(measurement.node);
   const uint32_t of_suite = texts_.NumberOf(absl::StrCat(
       measurement.stage, "\n", measurement.spec->name, "\n", measurement.parameters_digest));
   ForEachHardwareValue(measurement, [&](const HardwareValue& value) {
     const absl::string_view kind = KindOf(value.subject);
-    const bool of_machine = value.subject == nullptr || kind == "file_system";
-    if (of_machine && !measurement.expectation->hardware.SaysWhichMachine()) return;
+    if (IsOfMachine(value.subject) && !measurement.expectation->hardware.SaysWhichMachine()) return;
     const auto [part, is_new] = parts.try_emplace(value.subject);
     if (is_new) part->second = make_part(value.subject);
     Population& population =

@@ -87,11 +87,8 @@ void JudgeGroups(const Comparisons& comparisons, std::vector<EndedCheck>& ended)
         {part.node, part.rank, comparisons.GroupResult(&part), &each.verdict});
   }
   for (auto& [execution, members] : groups) {
-    // They are ordered by their ranks. After a restart of the controller, the numbers may have gaps
-    // where the check continued without a node.
     std::sort(members.begin(), members.end(),
               [](const GroupMember& a, const GroupMember& b) { return a.rank < b.rank; });
-    for (uint32_t rank = 0; rank < members.size(); ++rank) members[rank].rank = rank;
     SuspectRing(members);
     ExcuseSurvivors(members);
   }
@@ -113,6 +110,22 @@ void NameWitness(const EndedValidation& ended, std::vector<EndedCheck>& checks) 
           node.name, " --suite ", ended.suite));
     }
   }
+}
+
+bool Requires(const SuiteCheck& check, Condition condition) {
+  return std::find(check.when.begin(), check.when.end(), condition) != check.when.end();
+}
+
+// The worker found no RDMA device on a node that had a port when the check was chosen for it.
+v1::Finding GoneRdma(const v1::CheckResult& skipped) {
+  v1::Finding finding;
+  finding.set_outcome(v1::OUTCOME_UNKNOWN);
+  finding.set_metric("device_gone");
+  finding.set_source("when: rdma");
+  finding.set_message(absl::StrCat(
+      "skipped, but the node had an RDMA port when its validation was created: ", skipped.reason(),
+      ": look for the card in lspci and in the kernel's log"));
+  return finding;
 }
 
 // Why a node that has passed may not be the one that was tested; "": it is.
@@ -144,11 +157,14 @@ void JudgeNode(const EndedNode& node, bool complete, v1::NodeVerdict& verdict) {
 
 }  // namespace
 
-v1::CheckVerdict JudgeResult(const Measurement& measurement,
-                             const std::map<std::string, std::string>& parameters,
+v1::CheckVerdict JudgeResult(const Measurement& measurement, const SuiteCheck& check,
                              const History* history) {
-  v1::CheckVerdict verdict =
-      JudgeCheck(*measurement.result, *measurement.spec, *measurement.expectation, parameters);
+  v1::CheckVerdict verdict = JudgeCheck(*measurement.result, *measurement.spec,
+                                        *measurement.expectation, check.parameters);
+  if (verdict.outcome() == v1::OUTCOME_SKIPPED && measurement.spec->name == kRdmaPair &&
+      Requires(check, Condition::kRdma)) {
+    AddFinding(GoneRdma(*measurement.result), &verdict);
+  }
   if (history != nullptr) JudgeHistory(measurement, *history, verdict);
   return verdict;
 }

@@ -2,7 +2,6 @@
 // end. These are the only places where verdicts are made. Pure.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,14 +11,15 @@
 #include "controller/validation/judge/history.h"
 #include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/suite/found_hardware.h"
+#include "controller/validation/suite/suite.h"
 #include "muster/v1/validation.pb.h"
 
 namespace muster::controller::validation {
 
-// The verdict on a result by itself: by the limits of its hardware and by what the node measured
-// earlier. `history` may be nullptr. The caller sets the verdict's stage and partner.
-v1::CheckVerdict JudgeResult(const Measurement& measurement,
-                             const std::map<std::string, std::string>& parameters,
+// The verdict on a result by itself: by the limits of its hardware, by what the node measured
+// earlier, and by what it had when `check`, of the suite, was chosen for it. `history` may be
+// nullptr. The caller sets the verdict's stage and partner.
+v1::CheckVerdict JudgeResult(const Measurement& measurement, const SuiteCheck& check,
                              const History* history);
 
 // A node of a validation that has ended.

@@ -137,6 +137,7 @@ class LimitedRounds {
       }
       Keep(std::move(pairs), 2);
     }
+    AddUnpaired();
     return std::move(rounds_);
   }
 
@@ -174,6 +175,29 @@ class LimitedRounds {
         paired[left[i]] = paired[other] = true;
       }
     }
+  }
+
+  // Pairs each node that is in no round with the next one in the order of the switches, in one more
+  // round.
+  void AddUnpaired() {
+    std::vector<bool> paired(nodes_, false);
+    for (const PairRound& round : rounds_) {
+      for (const NodePair& pair : round) paired[pair.first] = paired[pair.second] = true;
+    }
+    Group order;
+    for (const Group& group : groups_) order.insert(order.end(), group.begin(), group.end());
+    PairRound more;
+    std::vector<bool> busy(nodes_, false);
+    for (size_t i = 0; i < order.size(); ++i) {
+      for (size_t j = 1; j < order.size() && !paired[order[i]]; ++j) {
+        const uint32_t other = order[(i + j) % order.size()];
+        if (busy[other]) continue;
+        more.push_back(MakePair(order[i], other));
+        busy[order[i]] = busy[other] = true;
+        paired[order[i]] = paired[other] = true;
+      }
+    }
+    if (!more.empty()) rounds_.push_back(std::move(more));
   }
 
   const std::vector<Group>& groups_;

@@ -33,10 +33,11 @@ size_t FullRounds(size_t nodes);
 PairRound CircleRound(size_t nodes, size_t round);
 
 // All n(n−1)/2 pairs in FullRounds() rounds; with `max_rounds` above 0 and below that, the pairs of
-// that many rounds. Rounds with few pairs between switches come first, and among these the rounds
-// with few pairs between racks, so that a bad node is found before uplinks are loaded with its
-// retries. Limited rounds keep a quarter, and at least one of two, for pairs between switches; a
-// node without a remaining partner on its switch is paired across. Deterministic.
+// that many rounds, and one more for nodes that are in none of them. Rounds with few pairs between
+// switches come first, and among these the rounds with few pairs between racks, so that a bad node
+// is found before uplinks are loaded with its retries. Limited rounds keep a quarter, and at least
+// one of two, for pairs between switches; a node without a remaining partner on its switch is
+// paired across. Deterministic.
 std::vector<PairRound> SchedulePairs(const std::vector<PairPlace>& places, size_t max_rounds);
 
 }  // namespace muster::controller::validation

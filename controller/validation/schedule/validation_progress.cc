@@ -258,11 +258,15 @@ void ValidationState::EndAlone(Part& part, const SuiteCheck& check) {
 
 void ValidationState::AddExecution(size_t stage, size_t check, absl::string_view round,
                                    const std::vector<size_t>& members) {
+  std::vector<size_t> taking_part = members;
   for (uint32_t attempt = 0;; ++attempt) {
-    Execution& execution = MakeExecution(stage, check, round, attempt, members);
+    Execution& execution = MakeExecution(stage, check, round, attempt, taking_part);
     const bool put_back = std::all_of(execution.parts.begin(), execution.parts.end(),
                                       [](const Part* part) { return part->info.put_back; });
-    if (put_back && execution.open == 0) continue;  // the next attempt began before a restart
+    if (put_back && execution.open == 0) {  // the next attempt began before a restart
+      taking_part = MembersOf(execution);
+      continue;
+    }
     (execution.open == 0 ? ended_ : ready_).push_back(&execution);
     return;
   }
@@ -317,8 +321,19 @@ ValidationState::Execution& ValidationState::MakeExecution(size_t stage, size_t 
     execution.started = true;
     SetDeadline(part, part.info.started_at + CheckAt(execution).time_limit + kReportGrace);
   }
+  // A group that went on before a restart without some of its members does so after it.
+  const auto began = [](const Part* part) { return part->info.started_at != absl::InfinitePast(); };
+  if (std::any_of(execution.parts.begin(), execution.parts.end(), began)) {
+    LeaveOutAbsent(execution);
+  }
   if (execution.started) budget_.Resume(execution.id, PowerOf(execution));
   return execution;
+}
+
+std::vector<size_t> ValidationState::MembersOf(const Execution& execution) {
+  std::vector<size_t> members;
+  for (const Part* part : execution.parts) members.push_back(part->node);
+  return members;
 }
 
 }  // namespace muster::controller::validation

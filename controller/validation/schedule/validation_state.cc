@@ -286,26 +286,29 @@ void ValidationState::TryStart(Execution& execution, absl::Time now) {
 void ValidationState::Start(Execution& execution, absl::Time now) {
   execution.started = true;
   const absl::Time deadline = now + CheckAt(execution).time_limit + kReportGrace;
-  auto members = std::make_shared<std::vector<std::string>>();
+  LeaveOutAbsent(execution);
   for (Part* part : execution.parts) {
-    if (part->info.phase != PartPhase::kEnded) members->push_back(part->info.node);
-  }
-  uint32_t rank = 0;
-  for (Part* part : execution.parts) {
-    if (part->info.phase == PartPhase::kEnded) continue;
-    part->info.members = members;
-    part->info.rank = rank++;
     part->info.phase = PartPhase::kStarted;
     part->info.started_at = now;
     SetDeadline(*part, deadline);
     changed_.insert(part);
     Act(ValidationAction::kStartCheck, *part);
   }
-  // Members that a group continues without have ended.
-  execution.parts.erase(
-      std::remove_if(execution.parts.begin(), execution.parts.end(),
-                     [](const Part* part) { return part->info.phase == PartPhase::kEnded; }),
-      execution.parts.end());
+}
+
+// Members that a group continues without have ended before they began.
+void ValidationState::LeaveOutAbsent(Execution& execution) {
+  const auto is_absent = [](const Part* part) {
+    return part->info.phase == PartPhase::kEnded && part->info.started_at == absl::InfinitePast();
+  };
+  execution.parts.erase(std::remove_if(execution.parts.begin(), execution.parts.end(), is_absent),
+                        execution.parts.end());
+  auto members = std::make_shared<std::vector<std::string>>();
+  for (Part* part : execution.parts) {
+    part->info.rank = static_cast<uint32_t>(members->size());
+    part->info.members = members;
+    members->push_back(part->info.node);
+  }
 }
 
 void ValidationState::SetDeadline(Part& part, absl::Time deadline) {
@@ -361,10 +364,8 @@ void ValidationState::EndExecution(Execution& execution) {
   const auto put_back = [](const Part* part) { return part->info.put_back; };
   if (!cancelled_ && !execution.parts.empty() &&
       std::all_of(execution.parts.begin(), execution.parts.end(), put_back)) {
-    std::vector<size_t> members;
-    for (const Part* part : execution.parts) members.push_back(part->node);
     ready_.push_back(&MakeExecution(execution.stage, execution.check, execution.round,
-                                    execution.attempt + 1, members));
+                                    execution.attempt + 1, MembersOf(execution)));
     return;
   }
   for (Part* part : execution.parts) {

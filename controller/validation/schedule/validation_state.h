@@ -244,10 +244,12 @@ class ValidationState {
                     const std::vector<size_t>& members);
   Execution& MakeExecution(size_t stage, size_t check, absl::string_view round, uint32_t attempt,
                            const std::vector<size_t>& members);
+  static std::vector<size_t> MembersOf(const Execution& execution);
 
   // validation_state.cc: carrying the checks out.
   void TryStart(Execution& execution, absl::Time now);
   void Start(Execution& execution, absl::Time now);
+  static void LeaveOutAbsent(Execution& execution);
   // Applies while the node is connected.
   void SetDeadline(Part& part, absl::Time deadline);
   void EndPart(Part& part, PartOutcome outcome, absl::string_view reason);

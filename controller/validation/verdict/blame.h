@@ -39,8 +39,8 @@ struct DirectedRate {
   uint32_t from = 0;
   uint32_t to = 0;
   double gbits_per_s = 0;  // 0: it failed completely
-  // The speed of the slower of the two ports, from the inventory; 0: not known. Pairs of equal
-  // speed are compared with each other.
+  // The speed of the slower of the two ports; 0: not known. Pairs of equal speed are compared with
+  // each other.
   double speed_gbits_per_s = 0;
   double retransmits = 0;
   // The interfaces that were used; may be empty.
@@ -55,6 +55,7 @@ struct DirectedRate {
   // The average rate that these pairs reached there: connections do not share an uplink equally. 0:
   // the same as this one's.
   double uplink_mean_gbits_per_s = 0;
+  bool told_by_sender = false;  // otherwise the receiver reported the rate
 };
 
 // The measured rates; pairs may be missing.

@@ -1,11 +1,34 @@
 #include "controller/validation/verdict/blame_parts.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "controller/validation/verdict/statistics.h"
 
 namespace muster::controller::validation {
+namespace {
+
+using RatesByTeller = std::map<uint32_t, std::vector<double>>;
+
+// The rate that good pairs reach. No node alone decides on it: with a fifth of the rates, it does
+// not move their 75th percentile past those of the others, and where it has more because they are
+// few, a rate that nobody else reached is not usual. Of two nodes, nothing shows which is right.
+double UsualRate(const RatesByTeller& by_teller) {
+  constexpr size_t kLeastTellers = 5;
+  std::vector<std::vector<double>> tellers;
+  std::vector<double> fastest;
+  for (const auto& [teller, rates] : by_teller) {
+    tellers.push_back(rates);
+    fastest.push_back(*std::max_element(rates.begin(), rates.end()));
+  }
+  const double usual = Percentile(FairShares(std::move(tellers), kLeastTellers), 0.75);
+  if (fastest.size() < 3) return usual;
+  std::nth_element(fastest.begin(), fastest.begin() + 1, fastest.end(), std::greater<>());
+  return std::min(usual, fastest[1]);
+}
+
+}  // namespace
 
 NetworkParts::NetworkParts(const PairMatrix& matrix, const BlameRule& rule)
     : matrix_(matrix), rule_(rule) {
@@ -37,17 +60,18 @@ void NetworkParts::Measure() {
 // The rates that good pairs reach, by the speed of their ports: from pairs that no uplink holds
 // back, if there are any.
 std::map<double, double> NetworkParts::UsualRates() const {
-  std::map<double, std::vector<double>> free, all;
+  std::map<double, RatesByTeller> free, all;
   for (const DirectedRate& rate : matrix_.rates) {
-    all[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
+    const uint32_t teller = rate.told_by_sender ? rate.from : rate.to;
+    all[rate.speed_gbits_per_s][teller].push_back(rate.gbits_per_s);
     if (!IsFairUplinkShare(rate, rule_)) {
-      free[rate.speed_gbits_per_s].push_back(rate.gbits_per_s);
+      free[rate.speed_gbits_per_s][teller].push_back(rate.gbits_per_s);
     }
   }
   std::map<double, double> usual;
   for (const auto& [speed, rates] : all) {
     const auto found = free.find(speed);
-    usual[speed] = Percentile(found == free.end() ? rates : found->second, 0.75);
+    usual[speed] = UsualRate(found == free.end() ? rates : found->second);
   }
   return usual;
 }

@@ -74,6 +74,20 @@ std::string ParametersDigest(const checks::CheckSpec& check,
   return Sha256Hex(all).substr(0, kDigestLength);
 }
 
+std::string ParametersDigest(const SuiteStage& stage, const SuiteCheck& check) {
+  std::string own = ParametersDigest(*check.spec, check.parameters);
+  if (!stage.side_by_side || check.spec->load == checks::Load::kIdle) return own;
+  std::vector<std::string> beside;
+  for (const SuiteCheck& other : stage.checks) {
+    if (&other == &check || other.spec->load == checks::Load::kIdle) continue;
+    beside.push_back(absl::StrCat(std::string(other.spec->name), " ",
+                                  ParametersDigest(*other.spec, other.parameters)));
+  }
+  if (beside.empty()) return own;
+  std::sort(beside.begin(), beside.end());
+  return Sha256Hex(absl::StrCat(own, "\n", absl::StrJoin(beside, "\n"))).substr(0, kDigestLength);
+}
+
 std::string EnginesOf(const v1::CheckResult& result) {
   for (const absl::string_view check : kWithoutEngines) {
     if (result.check() == check) return "";

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/checks/catalog.h"
+#include "controller/validation/suite/suite.h"
 
 namespace muster::v1 {
 class CheckResult;
@@ -19,6 +20,10 @@ namespace muster::controller::validation {
 // limits, such as `max-temperature`. 16 characters. `given` are those of the suite, after parsing.
 std::string ParametersDigest(const checks::CheckSpec& check,
                              const std::map<std::string, std::string>& given);
+
+// The same for `check` of `stage`. A check that loads the node shares it with those that do so side
+// by side with it: they and their parameters shape what it measures too.
+std::string ParametersDigest(const SuiteStage& stage, const SuiteCheck& check);
 
 // The engines and libraries that measured, "cublas 11.11.3, own kernel sm_75", in an order that
 // does not depend on the worker's. Excludes those that do not affect the values.

@@ -1,6 +1,7 @@
 #include "controller/validation/verdict/pair_matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -9,9 +10,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "controller/validation/verdict/population.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -25,12 +28,17 @@ struct OneWay {
   Direction direction;
   absl::string_view measured_by;  // matches a sender's metric with the receiver's
 };
+constexpr absl::string_view kRdma = "rdma";
 constexpr OneWay kOneWay[] = {
     {"receive", Direction::kReceive, "tcp"},
     {"send", Direction::kSend, "tcp"},
-    {"write_receive", Direction::kReceive, "rdma"},
-    {"write_send", Direction::kSend, "rdma"},
+    {"write_receive", Direction::kReceive, kRdma},
+    {"write_send", Direction::kSend, kRdma},
 };
+
+// The most values of a metric that one result has: rdma-pair measures up to 16 ports of each side,
+// and each of them at least once.
+constexpr size_t kMostVariants = 32;
 
 const OneWay* OneWayOf(const checks::MetricSpec& metric) {
   if (metric.unit != "Gbit/s" || metric.better != checks::Better::kHigher) return nullptr;
@@ -89,6 +97,22 @@ std::string LimitOf(const v1::CheckVerdict& verdict, const v1::Metric& metric) {
   return "";
 }
 
+// In Gbit/s, as the node's kernel says it: "200 Gb/sec (4X HDR)" of an RDMA port, Mbit/s of
+// another. 0: not known.
+double SpeedOf(const v1::Subject& port) {
+  constexpr double kMbitsInGbit = 1000;
+  const std::string rate = AttributeOf(port, "rate");
+  const size_t unit = rate.find(" Gb/sec");
+  const bool is_rdma = unit != std::string::npos;
+  double speed = 0;
+  if (!absl::SimpleAtod(is_rdma ? rate.substr(0, unit) : AttributeOf(port, "speed_mbits"),
+                        &speed) ||
+      !std::isfinite(speed) || speed <= 0) {
+    return 0;
+  }
+  return is_rdma ? speed : speed / kMbitsInGbit;
+}
+
 double Retransmits(const v1::CheckResult& result) {
   double sum = 0;
   for (const v1::Metric& metric : result.metrics()) {
@@ -97,7 +121,12 @@ double Retransmits(const v1::CheckResult& result) {
   return sum;
 }
 
+// Far more than a node has, and than a blame names: what a node invents is no load.
+constexpr size_t kMaxPorts = 256;
+constexpr size_t kMaxSentences = 20;
+
 void AddNew(const std::string& sentence, std::vector<std::string>& sentences) {
+  if (sentences.size() >= kMaxSentences) return;
   if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
     sentences.push_back(sentence);
   }
@@ -108,7 +137,7 @@ void AddNew(const std::string& sentence, std::vector<std::string>& sentences) {
 void PortFaults::Add(const std::string& node, const v1::CheckResult& result) {
   std::set<absl::string_view> ports;
   for (const v1::Subject& subject : result.subjects()) {
-    if (subject.kind() == "nic") ports.insert(subject.id());
+    if (subject.kind() == "nic" && ports.size() < kMaxPorts) ports.insert(subject.id());
   }
   if (ports.empty()) return;
   for (const v1::Fault& fault : result.faults()) {
@@ -169,10 +198,14 @@ class PairMatrixMaker::Rates {
     const uint32_t round = CountCrossing(pair.round, own->second, partner->second);
     if (pair.result == nullptr) return;
     faults_.Add(nodes_[own->second].name, *pair.result);
+    std::array<size_t, std::size(kOneWay)> taken = {};
+    std::set<absl::string_view> ports;
     for (const v1::Metric& metric : pair.result->metrics()) {
       const checks::MetricSpec* const spec = FindMetric(*pair.spec, metric.name());
       const OneWay* const way = spec == nullptr ? nullptr : OneWayOf(*spec);
       if (way == nullptr || !std::isfinite(metric.value())) continue;
+      if (++taken[static_cast<size_t>(way - kOneWay)] > kMostVariants) continue;
+      ports.insert(metric.subject());
       const bool receives = way->direction == Direction::kReceive;
       const uint32_t from = receives ? partner->second : own->second;
       const uint32_t to = receives ? own->second : partner->second;
@@ -183,17 +216,22 @@ class PairMatrixMaker::Rates {
       measured.rate.from = from;
       measured.rate.to = to;
       measured.round = round;
-      measured.rate.speed_gbits_per_s =
-          std::min(nodes_[from].speed_gbits_per_s, nodes_[to].speed_gbits_per_s);
+      measured.over_rdma = way->measured_by == kRdma;
       (receives ? measured.rate.to_interface : measured.rate.from_interface) = metric.subject();
       if (receives || !measured.by_receiver) measured.rate.gbits_per_s = metric.value();
       measured.by_receiver = measured.by_receiver || receives;
+      measured.rate.told_by_sender = !measured.by_receiver;
       if (pair.verdict != nullptr && measured.rate.limit.empty() &&
           pair.verdict->outcome() == v1::OUTCOME_FAIL) {
         measured.rate.limit = LimitOf(*pair.verdict, metric);
       }
       // The sending side counts them.
       if (!receives) measured.rate.retransmits = Retransmits(*pair.result);
+    }
+    for (const v1::Subject& subject : pair.result->subjects()) {
+      if (subject.kind() != "nic" || ports.count(subject.id()) == 0) continue;
+      const double speed = SpeedOf(subject);
+      if (speed > 0) reported_speeds_[{own->second, subject.id()}] = speed;
     }
   }
 
@@ -202,6 +240,7 @@ class PairMatrixMaker::Rates {
     for (BlameNode& node : matrix_.nodes) {
       if (const std::vector<PortEvidence>* ports = faults_.Of(node.name)) node.ports = *ports;
     }
+    SetSpeeds();
     if (knows_uplinks_) ShareUplinks();
     for (auto& [key, measured] : rates_) matrix_.rates.push_back(std::move(measured.rate));
     return std::move(matrix_);
@@ -211,8 +250,36 @@ class PairMatrixMaker::Rates {
   struct Measured {
     DirectedRate rate;
     bool by_receiver = false;
+    bool over_rdma = false;
     uint32_t round = 0;
   };
+
+  void SetSpeeds() {
+    // Of the ports of one name of peers. A node has one vote; of two, the slower one counts, so
+    // that nobody makes the port of another faster than it is.
+    std::map<std::pair<absl::string_view, absl::string_view>, std::vector<double>> of_peers;
+    for (const auto& [port, speed] : reported_speeds_) {
+      const std::string& peers = nodes_[port.first].rdma_peers;
+      if (!peers.empty()) of_peers[{peers, port.second}].push_back(speed);
+    }
+    for (auto& [port, speeds] : of_peers) std::sort(speeds.begin(), speeds.end());
+    const auto speed_of = [&](uint32_t place, const std::string& interface, bool over_rdma) {
+      const MatrixNode& node = nodes_[place];
+      if (!over_rdma && node.speed_gbits_per_s > 0) return node.speed_gbits_per_s;
+      if (over_rdma && !node.rdma_peers.empty()) {
+        const auto found = of_peers.find({node.rdma_peers, interface});
+        return found == of_peers.end() ? 0 : found->second[(found->second.size() - 1) / 2];
+      }
+      const auto found = reported_speeds_.find({place, interface});
+      return found == reported_speeds_.end() ? 0 : found->second;
+    };
+    for (auto& [key, measured] : rates_) {
+      DirectedRate& rate = measured.rate;
+      rate.speed_gbits_per_s =
+          std::min(speed_of(rate.from, rate.from_interface, measured.over_rdma),
+                   speed_of(rate.to, rate.to_interface, measured.over_rdma));
+    }
+  }
 
   bool Crosses(uint32_t a, uint32_t b) const {
     const std::string &from = nodes_[a].switch_name, &to = nodes_[b].switch_name;
@@ -278,6 +345,7 @@ class PairMatrixMaker::Rates {
   // from, to, and the kind of measurement ("tcp_gbits ", "rdma_gbits 2" for the second pair of
   // ports): one measurement that both sides report.
   std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
+  std::map<std::pair<uint32_t, std::string>, double> reported_speeds_;  // by node and interface
   absl::flat_hash_map<std::string, uint32_t> rounds_;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes
   std::map<std::pair<uint32_t, std::string>, size_t> loads_;     // pairs, by round and switch

@@ -18,9 +18,12 @@ namespace muster::controller::validation {
 struct MatrixNode {
   std::string name;
   std::string switch_name;
-  double speed_gbits_per_s = 0;  // 0: not known
+  double speed_gbits_per_s = 0;  // of its Ethernet port; 0: not known
   // The total bandwidth of its switch's uplinks, one way; 0: not known.
   double uplink_gbits_per_s = 0;
+  // RDMA ports of one name are meant to be equally fast on nodes where this is equal. Empty: not
+  // known.
+  std::string rdma_peers = "";
 };
 
 // One side of a pair.
@@ -55,7 +58,12 @@ class PortFaults {
 // names begin with "receive", "send", "write_receive" and "write_send"; if two measured the same
 // direction, the receiver's counts. A verdict that fails by the rate of one direction marks that
 // direction as bad, and one that fails by another value that both sides share in marks both. Leaves
-// out results of nodes that are not in `nodes`. Not thread-safe.
+// out results of nodes that are not in `nodes`, and what exceeds the number of ports that a pair
+// can measure. Not thread-safe.
+//
+// The speed of a port of TCP is the inventory's; where that is not known, the one in the node's
+// result. That of an RDMA port is the one in the results of most of its peers, so that a link that
+// came up too slow is compared with those that did not; without peers, the one in its own.
 class PairMatrixMaker {
  public:
   // `nodes` must outlive the object.

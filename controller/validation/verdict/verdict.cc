@@ -118,7 +118,9 @@ class Judge {
   void JudgeSkipped() {
     const int gpus = expectation_.hardware.gpu_count.value_or(
         expectation_.hardware.gpu_model.has_value() ? 1 : 0);
-    const int ports = expectation_.hardware.Port().empty() ? 0 : 1;
+    const bool any_port = spec_.name == kRdmaPair ? expectation_.hardware.infiniband_ports > 0
+                                                  : !expectation_.hardware.Port().empty();
+    const int ports = any_port ? 1 : 0;
     // If all devices are there but the check does not apply, for instance for lack of a library, no
     // device is missing.
     if (!(gpus > Seen("gpu") && Measures("gpu")) && !(ports > Seen("nic") && Measures("nic")))

@@ -17,6 +17,9 @@
 
 namespace muster::controller::validation {
 
+// The check whose ports are RDMA ports, which an Ethernet port need not be.
+inline constexpr absl::string_view kRdmaPair = "rdma-pair";
+
 // The number of findings that a verdict keeps; worse ones are kept first.
 inline constexpr int kMaxFindings = 100;
 

@@ -191,5 +191,29 @@ TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {
   EXPECT_EQ(judge(), v1::OUTCOME_FAIL);
 }
 
+TEST_F(VerdictTest, DisksOfOtherMachinesAreNoPeers) {
+  static constexpr checks::MetricSpec kMetrics[] = {
+      {"read", "MB/s", "file_system", checks::Better::kHigher, ""}};
+  static constexpr checks::CheckSpec kDisk = {
+      "disk", checks::Scope::kNode, checks::Load::kCpu, {}, kMetrics, ""};
+  Expectation other = expectation_;
+  other.hardware.gpu_model = "NVIDIA H100";
+  for (int i = 0; i < 20; ++i) {
+    v1::CheckResult result;
+    result.set_check("disk");
+    result.set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& disk = *result.add_subjects();
+    disk.set_id("/scratch");
+    disk.set_kind("file_system");
+    AddMetric(result, "read", "", "/scratch", "MB/s", i < 16 && i != 3 ? 6000 : 500);
+    AddNode(result, kDisk);
+    if (i >= 16) judged_.back().measurement.expectation = &other;
+  }
+  JudgeBy<FleetComparison>();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(verdicts_[i].outcome(), i == 3 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
+  }
+}
+
 }  // namespace
 }  // namespace muster::controller::validation

@@ -14,6 +14,7 @@
 namespace muster::controller::validation {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // Nodes that have run gpu-gemm.
@@ -36,7 +37,7 @@ class JudgeValidationTest : public VerdictTest {
     part.phase = PartPhase::kEnded;
     const Measurement measurement = {name, "burn", &kGemm, &result, &expectation_, ""};
     EndedCheck& check = checks_.emplace_back();
-    check = {&part, &check_, "burn", JudgeResult(measurement, {}, nullptr)};
+    check = {&part, &check_, "burn", JudgeResult(measurement, check_, nullptr)};
     check.verdict.set_stage("burn");
     part.outcome = ToPartOutcome(check.verdict.outcome());
     comparisons_.Add({&part, "burn", &check_, "", &expectation_, &check.verdict, &result});
@@ -108,6 +109,25 @@ TEST_F(JudgeValidationTest, ChecksThatAreNotKnownAnyMoreAreNotCompared) {
   const ValidationVerdicts verdicts = JudgeValidation(ended_, checks_, nothing);
   EXPECT_EQ(verdicts.failed, 1);
   EXPECT_EQ(verdicts.passed, 3);
+}
+
+TEST(JudgeResult, AnRdmaCardThatFellOffIsNotSkipped) {
+  static constexpr checks::CheckSpec kRdma = {
+      "rdma-pair", checks::Scope::kPair, checks::Load::kNetwork, {}, {}, ""};
+  v1::CheckResult result;
+  result.set_check("rdma-pair");
+  result.set_outcome(v1::OUTCOME_SKIPPED);
+  result.set_reason("no device");
+  const Expectation expectation;
+  const Measurement measurement = {"c1", "net", &kRdma, &result, &expectation, ""};
+  SuiteCheck check;
+  check.spec = &kRdma;
+  EXPECT_EQ(JudgeResult(measurement, check, nullptr).outcome(), v1::OUTCOME_SKIPPED);
+  check.when = {Condition::kRdma};
+  const v1::CheckVerdict verdict = JudgeResult(measurement, check, nullptr);
+  EXPECT_EQ(verdict.outcome(), v1::OUTCOME_UNKNOWN);
+  EXPECT_THAT(verdict.reason(), HasSubstr("had an RDMA port when its validation was created"));
+  EXPECT_THAT(verdict.reason(), HasSubstr("no device"));
 }
 
 TEST(JudgeValidation, OfPairsThatPassedSomeAreEnough) {

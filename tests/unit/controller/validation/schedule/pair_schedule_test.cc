@@ -116,6 +116,26 @@ TEST(SchedulePairs, LimitedRoundsStayLocalAndStillSeeUplinks) {
   EXPECT_EQ(SchedulePairs(Switches({1, 1, 1, 1}), 2).size(), 2u);
 }
 
+TEST(SchedulePairs, LimitedRoundsLeaveNoNodeOut) {
+  const std::vector<std::vector<uint32_t>> layouts = {
+      {3}, {5}, {41}, {1, 1, 1}, {3, 3, 3}, {1, 2, 4}, {40, 38, 1, 40, 8}, {4, 4}};
+  for (const std::vector<uint32_t>& sizes : layouts) {
+    const auto places = Switches(sizes);
+    for (size_t max_rounds = 1; max_rounds <= 3; ++max_rounds) {
+      SCOPED_TRACE(::testing::Message() << places.size() << " nodes, " << max_rounds << " rounds");
+      const auto rounds = SchedulePairs(places, max_rounds);
+      CheckRounds(rounds, places.size());
+      std::vector<bool> paired(places.size(), false);
+      for (const PairRound& round : rounds) {
+        for (const NodePair& pair : round) paired[pair.first] = paired[pair.second] = true;
+      }
+      EXPECT_EQ(std::count(paired.begin(), paired.end(), false), 0);
+    }
+  }
+  EXPECT_EQ(SchedulePairs(Switches({5}), 1).size(), 2u);
+  EXPECT_EQ(SchedulePairs(Switches({6}), 1).size(), 1u);
+}
+
 TEST(SchedulePairs, TenThousandNodesInLimitedRounds) {
   std::vector<uint32_t> sizes(250, 40);
   const auto places = Switches(sizes);

@@ -156,6 +156,47 @@ TEST_F(ValidationStateTest, GroupDoesWithoutWhoIsAway) {
   EXPECT_TRUE(state_->finished());
 }
 
+TEST_F(ValidationStateTest, GroupStillDoesWithoutWhoIsAwayAfterARestart) {
+  const Suite suite = MakeSuite({Stage("a", {Check(kPlainRing)})});
+  std::vector<ValidationNode> nodes = Nodes(3);
+  nodes[0].uuid.clear();
+  Make(suite, nodes);
+  Note(state_->Begin({"uc2", "uc3"}, now_));
+  Make(suite, nodes, {}, Stored());
+  EXPECT_THAT(Note(state_->Begin({"uc2", "uc3"}, now_)), IsEmpty());
+  EXPECT_EQ(state_->Find("v/0.0.0.0/c2")->rank, 0u);
+  EXPECT_EQ(state_->Find("v/0.0.0.0/c3")->rank, 1u);
+  EXPECT_THAT(*state_->Find("v/0.0.0.0/c2")->members, ElementsAre("c2", "c3"));
+  Note(state_->OnUpdate("v/0.0.0.0/c2", PeerEndpoint{"", 4000}, now_));
+  EXPECT_THAT(Words(Note(state_->OnUpdate("v/0.0.0.0/c3", PeerEndpoint{"", 4001}, now_))),
+              ElementsAre("connect v/0.0.0.0/c2", "connect v/0.0.0.0/c3"));
+  EXPECT_EQ(state_->PeersOf(*state_->Find("v/0.0.0.0/c2")).size(), 2u);
+  PassAll();
+  EXPECT_TRUE(state_->finished());
+  EXPECT_THAT(verdicts_,
+              ElementsAre("c1 ring unknown", "c2 ring pass with c3", "c3 ring pass with c2"));
+}
+
+TEST_F(ValidationStateTest, GroupThatWasPutBackStillDoesWithoutWhoIsAwayAfterARestart) {
+  const Suite suite = MakeSuite({Stage("a", {Check(kPlainRing)})});
+  std::vector<ValidationNode> nodes = Nodes(3);
+  nodes[0].uuid.clear();
+  Make(suite, nodes);
+  Note(state_->Begin({"uc2", "uc3"}, now_));
+  std::vector<CheckPart> stored = Stored();
+  for (CheckPart& part : stored) {
+    if (part.node == "c1") continue;
+    part.phase = PartPhase::kEnded;
+    part.outcome = PartOutcome::kUnknown;
+    part.put_back = true;
+  }
+  Make(suite, nodes, {}, stored);
+  EXPECT_THAT(Words(Note(state_->Begin({"uc2", "uc3"}, now_))),
+              ElementsAre("start v/0.0.0.1/c2", "start v/0.0.0.1/c3"));
+  PassAll();
+  EXPECT_TRUE(state_->finished());
+}
+
 // The controller was away for longer than the check takes; agents reconnect one after the other.
 TEST_F(ValidationStateTest, ReportAfterAnOutageThatOutlastsTheTimeLimit) {
   const Suite suite = MakeSuite({Stage("a", {Check(kPlainLook)})});

@@ -342,6 +342,22 @@ TEST(FindBlame, SlowPortsAreComparedWithSlowPorts) {
   EXPECT_THAT(FindBlame(matrix), IsEmpty());
 }
 
+// The receiver reports a rate, so that a node can say of itself whatever it likes.
+TEST(FindBlame, ARateThatOnlyOneNodeReachesIsNotUsual) {
+  for (int count = 3; count <= 12; ++count) {
+    PairMatrix matrix = Nodes(count);
+    MeasurePairs(matrix, [](uint32_t, uint32_t b) { return b == 0 ? 1000 : kGood; });
+    EXPECT_THAT(FindBlame(matrix), IsEmpty()) << count;
+    // Nor if only the sender reports it.
+    MeasurePairs(matrix, [](uint32_t, uint32_t) { return kGood; });
+    for (DirectedRate& rate : matrix.rates) {
+      rate.told_by_sender = rate.from == 0;
+      rate.gbits_per_s = rate.told_by_sender ? 1000 : kGood;
+    }
+    EXPECT_THAT(FindBlame(matrix), IsEmpty()) << count;
+  }
+}
+
 // Whatever is broken and however noisy the rates are: nobody else is blamed for it.
 TEST(FindBlame, NeverBlamesTheInnocent) {
   int found = 0;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,34 @@ TEST(ParametersDigest, LeavesOutPartsAndLimits) {
       Digest("nic-link", {}),
       Digest("nic-link",
              {{"interfaces", "eth0"}, {"speed", "10000"}, {"mtu", "9000"}, {"duration", "2s"}}));
+}
+
+SuiteCheck Chosen(const char* check, const Given& given = {}) {
+  SuiteCheck chosen;
+  chosen.spec = checks::FindCheck(check);
+  chosen.parameters = given;
+  return chosen;
+}
+
+TEST(ParametersDigest, IsAlsoOfWhatLoadsTheNodeSideBySide) {
+  SuiteStage stage;
+  stage.side_by_side = true;
+  stage.checks = {Chosen("gpu-inventory"), Chosen("memory-bandwidth"), Chosen("gpu-gemm")};
+  const auto digest = [&](size_t check) { return ParametersDigest(stage, stage.checks[check]); };
+  const std::string beside = digest(1);
+  EXPECT_EQ(beside.size(), 16u);
+  EXPECT_NE(beside, Digest("memory-bandwidth", {}));
+  EXPECT_NE(digest(2), Digest("gpu-gemm", {}));
+  EXPECT_EQ(digest(0), Digest("gpu-inventory", {})) << "it loads nothing";
+  std::swap(stage.checks[0], stage.checks[2]);
+  EXPECT_EQ(digest(1), beside) << "in whatever order";
+  stage.checks[0].parameters = {{"duration", "3m"}};
+  EXPECT_NE(digest(1), beside);
+  stage.side_by_side = false;
+  EXPECT_EQ(digest(1), Digest("memory-bandwidth", {})) << "one after another";
+  stage.side_by_side = true;
+  stage.checks = {Chosen("gpu-inventory"), Chosen("memory-bandwidth")};
+  EXPECT_EQ(digest(1), Digest("memory-bandwidth", {})) << "beside what loads nothing";
 }
 
 v1::Subject* AddGpu(v1::CheckResult& result, const char* id, const char* watts) {

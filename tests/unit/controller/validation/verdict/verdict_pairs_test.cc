@@ -121,6 +121,31 @@ class PairVerdictTest : public VerdictTest {
     verdict.set_partner(partner);
     pair_verdicts_.push_back({pairs_.back().node, pairs_.back().partner, &verdict});
   }
+  // A port of the node, and the rate of the pair over it.
+  struct Rail {
+    const char* port;
+    const char* rate;
+    double gbits;
+  };
+  // One side of rdma-pair, which no limit judges.
+  void RdmaPair(const std::string& node, const std::string& partner,
+                const std::vector<Rail>& rails) {
+    v1::CheckResult& result = results_.emplace_back();
+    result.set_check("rdma-pair");
+    result.set_outcome(v1::OUTCOME_PASS);
+    for (size_t i = 0; i < rails.size(); ++i) {
+      v1::Subject& nic = *result.add_subjects();
+      nic.set_id(rails[i].port);
+      nic.set_kind("nic");
+      (*nic.mutable_attributes())["rate"] = rails[i].rate;
+      const std::string variant = rails.size() == 1 ? "" : absl::StrCat(i + 1);
+      for (const char* metric : {"write_receive_gbits", "write_send_gbits"}) {
+        AddMetric(result, metric, variant, rails[i].port, "Gbit/s", rails[i].gbits);
+      }
+    }
+    pairs_.push_back({names_.emplace_back(node), names_.emplace_back(partner),
+                      checks::FindCheck("rdma-pair"), &result});
+  }
   // All pairs of a, b, c and d, of which b's are slow.
   void PairsWithSlowB() {
     const std::vector<std::string> names = {"a", "b", "c", "d"};
@@ -413,6 +438,129 @@ TEST_F(PairVerdictTest, AFastPortDoesNotHideASlowOne) {
   const auto slow = std::count_if(matrix.rates.begin(), matrix.rates.end(),
                                   [](const auto& rate) { return rate.gbits_per_s < 4; });
   EXPECT_EQ(slow, 6);
+}
+
+// All have the same Ethernet port, whatever the speed of the ports that are measured.
+TEST_F(PairVerdictTest, SlowerInfiniBandIsComparedWithItsLike) {
+  for (const bool inventory_knows : {true, false}) {
+    SCOPED_TRACE(inventory_knows);
+    std::vector<MatrixNode> nodes;
+    for (int i = 0; i < 16; ++i) {
+      MatrixNode& node = nodes.emplace_back(MatrixNode{absl::StrCat("c", i), "", 10});
+      if (inventory_knows) node.rdma_peers = i < 4 ? "infiniband EDR" : "infiniband HDR";
+    }
+    const auto measure = [&](int broken) {
+      pairs_.clear();
+      for (int a = 0; a < 16; ++a) {
+        for (int b = 0; b < 16; ++b) {
+          if (a == b) continue;
+          const double gbits = a == broken || b == broken ? 50 : a < 4 || b < 4 ? 97 : 196;
+          RdmaPair(nodes[a].name, nodes[b].name,
+                   {{"mlx5_0", a < 4 ? "100 Gb/sec (4X EDR)" : "200 Gb/sec (4X HDR)", gbits}});
+        }
+      }
+      return FindBlame(MatrixOf(nodes, pairs_, {}));
+    };
+    EXPECT_THAT(measure(-1), SizeIs(0));
+    const std::vector<Blame> blames = measure(2);
+    ASSERT_THAT(blames, SizeIs(1));
+    EXPECT_THAT(blames[0].nodes, ElementsAre(2u));
+  }
+}
+
+TEST_F(PairVerdictTest, ASlowerRailIsComparedWithItsLike) {
+  std::vector<MatrixNode> nodes = FourNodes();
+  for (MatrixNode& node : nodes) node.rdma_peers = "infiniband NDR";
+  const auto measure = [&](bool b_came_up_slow) {
+    pairs_.clear();
+    for (const MatrixNode& node : nodes) {
+      for (const MatrixNode& partner : nodes) {
+        if (node.name == partner.name) continue;
+        const bool slow = b_came_up_slow && (node.name == "b" || partner.name == "b");
+        const bool is_b = b_came_up_slow && node.name == "b";
+        RdmaPair(
+            node.name, partner.name,
+            {{"mlx5_0", "400 Gb/sec (4X NDR)", 390},
+             {"mlx5_1", is_b ? "200 Gb/sec (4X HDR)" : "400 Gb/sec (4X NDR)", slow ? 195.0 : 390.0},
+             {"mlx5_2", "200 Gb/sec (4X HDR)", 195}});
+      }
+    }
+    return FindBlame(MatrixOf(nodes, pairs_, {}));
+  };
+  EXPECT_THAT(measure(false), SizeIs(0));
+  // A link that came up too slow does not get away with it.
+  const std::vector<Blame> blames = measure(true);
+  ASSERT_THAT(blames, SizeIs(1));
+  EXPECT_THAT(blames[0].names, ElementsAre("b", "mlx5_1"));
+}
+
+TEST_F(PairVerdictTest, SlowerEthernetThatTheInventoryDoesNotKnowIsComparedWithItsLike) {
+  std::vector<MatrixNode> nodes;
+  for (int i = 0; i < 10; ++i) nodes.push_back({absl::StrCat("c", i), ""});
+  for (int a = 0; a < 10; ++a) {
+    for (int b = 0; b < 10; ++b) {
+      if (a == b) continue;
+      const double gbits = a < 4 || b < 4 ? 0.94 : 9.4;
+      Pair(nodes[a].name, nodes[b].name, gbits, gbits);
+      pairs_.back().verdict = nullptr;
+      (*results_.back().mutable_subjects(0)->mutable_attributes())["speed_mbits"] =
+          a < 4 ? "1000" : "10000";
+    }
+  }
+  EXPECT_THAT(FindBlame(MatrixOf(nodes, pairs_, {})), SizeIs(0));
+}
+
+// A few nodes, and enough that a fifth of the rates is what one of them has.
+TEST_F(PairVerdictTest, RatesThatOneNodeInventsPutNoOtherOutOfService) {
+  for (const size_t count : {3u, 4u, 7u}) {
+    SCOPED_TRACE(count);
+    pairs_.clear();
+    pair_verdicts_.clear();
+    std::vector<MatrixNode> nodes;
+    for (size_t i = 0; i < count; ++i) nodes.push_back({absl::StrCat("c", i), "sw", 10});
+    for (const MatrixNode& node : nodes) {
+      for (const MatrixNode& partner : nodes) {
+        if (node.name == partner.name) continue;
+        Pair(node.name, partner.name, 9.4, 9.4);
+        if (node.name != "c0") continue;
+        for (int i = 0; i < 1000; ++i) {
+          for (const char* metric : {"receive_gbits", "send_gbits"}) {
+            AddMetric(results_.back(), metric, absl::StrCat("invented ", i), "eth0", "Gbit/s", 1e6);
+          }
+        }
+      }
+    }
+    const PairMatrix matrix = MatrixOf(nodes, pairs_, {});
+    // With each partner 32 of either direction, of which one was measured.
+    EXPECT_THAT(matrix.rates, SizeIs(count * (count - 1) + (count - 1) * 2 * 31));
+    const std::vector<Blame> blames = FindBlame(matrix);
+    EXPECT_THAT(blames, SizeIs(0)) << blames[0].message;
+    ApplyBlame(matrix, blames, pair_verdicts_);
+    for (const auto& [node, checks] : ByNode()) {
+      if (node == "c0") continue;
+      EXPECT_EQ(OutcomeOf(checks, true), v1::OUTCOME_PASS) << node;
+    }
+  }
+}
+
+TEST(PortFaults, KeepsFewOfWhatANodeInvents) {
+  v1::CheckResult result;
+  for (int i = 0; i < 1000; ++i) {
+    v1::Subject& nic = *result.add_subjects();
+    nic.set_id(absl::StrCat("eth", i));
+    nic.set_kind("nic");
+    for (const char* port : {"eth0", nic.id().c_str()}) {
+      v1::Fault& fault = *result.add_faults();
+      fault.set_code("link_flapped");
+      fault.set_subject(port);
+      fault.set_message(absl::StrCat("flapped ", i));
+    }
+  }
+  PortFaults faults;
+  faults.Add("a", result);
+  ASSERT_NE(faults.Of("a"), nullptr);
+  EXPECT_THAT(*faults.Of("a"), SizeIs(256));
+  EXPECT_THAT(faults.Of("a")->front().link, SizeIs(20));
 }
 
 }  // namespace

@@ -118,6 +118,24 @@ TEST_F(VerdictTest, SkippedIsNotPassed) {
   EXPECT_EQ(JudgeCheck(result, kMemory, expectation_, {}).outcome(), v1::OUTCOME_SKIPPED);
 }
 
+TEST_F(VerdictTest, SkippedRdmaIsAFailOnlyWhereInfinibandIsExpected) {
+  static constexpr checks::MetricSpec kMetrics[] = {
+      {"send_gbits", "Gbit/s", "nic", checks::Better::kHigher, ""}};
+  static constexpr checks::CheckSpec kRdma = {
+      "rdma-pair", checks::Scope::kPair, checks::Load::kNetwork, {}, kMetrics, ""};
+  v1::CheckResult result;
+  result.set_check("rdma-pair");
+  result.set_outcome(v1::OUTCOME_SKIPPED);
+  result.set_reason("there is no RDMA device in /sys/class/infiniband");
+  expectation_.hardware.network_gbits_per_s = 10;
+  EXPECT_EQ(JudgeCheck(result, kRdma, expectation_, {}).outcome(), v1::OUTCOME_SKIPPED);
+  EXPECT_EQ(JudgeCheck(result, kPair, expectation_, {}).outcome(), v1::OUTCOME_FAIL);
+  expectation_.hardware.infiniband_ports = 1;
+  const v1::CheckVerdict verdict = JudgeCheck(result, kRdma, expectation_, {});
+  EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL);
+  EXPECT_THAT(verdict.findings(), Contains(Property(&v1::Finding::metric, "missing_device")));
+}
+
 TEST_F(VerdictTest, SkippedWithAllGpusThereIsNoFail) {
   v1::CheckResult result;
   result.set_check("gpu-gemm");
