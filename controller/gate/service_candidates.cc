@@ -17,6 +17,10 @@ struct Told {
   std::string boot_id;
 };
 
+bool IsFromSlurm(const NodeServiceRecord& service) {
+  return service.state != static_cast<int>(ServiceState::kQuarantined);
+}
+
 void Take(ServiceEvent event, ServiceCandidate& candidate) {
   const absl::StatusOr<ServiceState> next = NextServiceState(candidate.state, event);
   if (next.ok()) candidate.state = *next;
@@ -60,9 +64,15 @@ Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNod
 
 absl::StatusOr<bool> HasSeenSlurm(Transaction& txn) {
   ASSIGN_OR_RETURN(const auto services, txn.node_service().ListServices());
-  return std::any_of(services.begin(), services.end(), [](const NodeServiceRecord& service) {
-    return service.state != static_cast<int>(ServiceState::kQuarantined);
-  });
+  return std::any_of(services.begin(), services.end(), IsFromSlurm);
+}
+
+absl::Status ForgetSlurm(Transaction& txn) {
+  ASSIGN_OR_RETURN(const auto services, txn.node_service().ListServices());
+  for (const NodeServiceRecord& service : services) {
+    if (IsFromSlurm(service)) RETURN_IF_ERROR(txn.node_service().RemoveService(service.node_uuid));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn) {

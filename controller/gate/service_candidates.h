@@ -45,6 +45,8 @@ Borrowable BorrowableOf(const ServiceCandidate& candidate, const slurm::SlurmNod
 // Whether Slurm has ever shown one of the nodes: before that the gate stores no service of any,
 // save for the quarantine of a node that has failed a validation.
 absl::StatusOr<bool> HasSeenSlurm(Transaction& txn);
+// As if it had not. Passes and quarantines stay.
+absl::Status ForgetSlurm(Transaction& txn);
 
 // By name.
 absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Transaction& txn);

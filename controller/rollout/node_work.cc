@@ -1,5 +1,6 @@
 #include "controller/rollout/node_work.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -103,10 +104,12 @@ std::optional<NodeMove> WithoutPass(const ActiveRollout& rollout, size_t index,
 // A node whose slurmd does not answer, or that Slurm keeps down: nothing that the gate does lets it
 // in.
 std::optional<NodeMove> StaysDown(const RolloutNodeRecord& node, size_t index,
-                                  const slurm::SlurmNode& slurm_node, absl::Time seen_at) {
+                                  const slurm::SlurmNode& slurm_node, const Observation& seen) {
   // A drain alone is the gate's to remove.
   const bool is_down = !slurm_node.is_drained || slurm_node.is_silent;
-  if (!is_down || seen_at - node.since <= kAnswerGrace) return std::nullopt;
+  // While Slurm did not answer, nobody could give the node back.
+  if (!is_down || seen.at - std::max(node.since, seen.answers_since) <= kAnswerGrace)
+    return std::nullopt;
   const std::string state = slurm_node.reason.empty()
                                 ? slurm_node.state
                                 : absl::StrCat(slurm_node.state, " (", slurm_node.reason, ")");
@@ -140,7 +143,7 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
   if (held.count(node.node_uuid) > 0)
     return Move(index, NodeEvent::kBack, "stays out of service: somebody drained it");
   if (std::optional<NodeMove> move = WithoutPass(rollout, index, slurm_node, seen.at)) return move;
-  return StaysDown(node, index, slurm_node, seen.at);
+  return StaysDown(node, index, slurm_node, seen);
 }
 
 }  // namespace

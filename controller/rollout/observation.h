@@ -18,6 +18,8 @@ struct RolloutCollaborators;
 // Slurm and the cluster as they were at one moment.
 struct Observation : validation::SlurmLook {
   std::set<std::string> members;  // uuids of the nodes that are not removed
+  // Since when Slurm answers, each time it was looked at; InfiniteFuture(): it does not.
+  absl::Time answers_since = absl::InfiniteFuture();
 };
 
 // Asks for the state of all nodes, and then for the jobs of these. Blocks for Slurm.

@@ -163,6 +163,7 @@ class NodeServiceTable {
   // NotFound: it has none.
   virtual absl::StatusOr<NodePassRecord> GetPass(absl::string_view node_uuid) = 0;
   virtual absl::Status PutService(const NodeServiceRecord& service) = 0;
+  virtual absl::Status RemoveService(absl::string_view node_uuid) = 0;
   virtual absl::StatusOr<std::vector<NodeServiceRecord>> ListServices() = 0;
 };
 

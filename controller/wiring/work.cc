@@ -90,6 +90,9 @@ Work::Work(const Config& config, Core& core)
 }
 
 absl::Status Work::Start() {
+  // What the gate knew is old when it is shut again, and there need be no Slurm then.
+  if (service_gate_ == nullptr)
+    RETURN_IF_ERROR(core_.resources.store->Update(&validation::ForgetSlurm));
   RETURN_IF_ERROR(AdoptEarlierRuns(*core_.resources.store, approvals));
   RETURN_IF_ERROR(core_.facts.RefuseBadFacts());
   RETURN_IF_ERROR(boots.Start());
@@ -167,13 +170,13 @@ bool Work::CanAskSlurm() {
 }
 
 bool Work::IsSlurmGivenUp() {
+  // With the gate off nobody has to have Slurm, whatever was there before.
+  if (service_gate_ == nullptr) return true;
   const absl::StatusOr<InventoryVersion> latest = core_.inventory.Latest();
   return latest.ok() && !slurm::HasPlaceForSlurmctld(*latest->inventory);
 }
 
 absl::StatusOr<bool> Work::WasSlurmSeen() {
-  // With the gate off nobody has to have Slurm, whatever was there before.
-  if (service_gate_ == nullptr) return false;
   bool was_seen = false;
   RETURN_IF_ERROR(core_.resources.store->View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(was_seen, validation::HasSeenSlurm(txn));

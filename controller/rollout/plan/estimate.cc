@@ -77,6 +77,8 @@ class Play {
         return GoTo(Of(decision), v1::ROLLOUT_STEP_DRAINING);
       case Decision::kIdle:
         return GoTo(Of(decision), v1::ROLLOUT_STEP_APPLYING);
+      case Decision::kGiveBack:
+        return GoTo(Of(decision), v1::ROLLOUT_STEP_PENDING);
       case Decision::kPassOver:
         Of(decision).passed_over = true;
         return GoTo(Of(decision), v1::ROLLOUT_STEP_PENDING);

@@ -10,10 +10,12 @@ constexpr NodeTransition kNodeTransitions[] = {
     {v1::ROLLOUT_STEP_PENDING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kIdle, v1::ROLLOUT_STEP_APPLYING},
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kPassedOver, v1::ROLLOUT_STEP_PENDING},
+    {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kGivenBack, v1::ROLLOUT_STEP_PENDING},
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
     {v1::ROLLOUT_STEP_DRAINING, NodeEvent::kOverdue, v1::ROLLOUT_STEP_REQUEUING},
     {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kIdle, v1::ROLLOUT_STEP_APPLYING},
     {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kPassedOver, v1::ROLLOUT_STEP_PENDING},
+    {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kGivenBack, v1::ROLLOUT_STEP_PENDING},
     {v1::ROLLOUT_STEP_REQUEUING, NodeEvent::kLeftOut, v1::ROLLOUT_STEP_SKIPPED},
     {v1::ROLLOUT_STEP_APPLYING, NodeEvent::kApplied, v1::ROLLOUT_STEP_VALIDATING},
     {v1::ROLLOUT_STEP_APPLYING, NodeEvent::kUnchanged, v1::ROLLOUT_STEP_RESUMING},
@@ -40,6 +42,8 @@ absl::string_view NodeEventName(NodeEvent event) {
       return "taken";
     case NodeEvent::kPassedOver:
       return "passed over";
+    case NodeEvent::kGivenBack:
+      return "given back";
     case NodeEvent::kLeftOut:
       return "left out";
     case NodeEvent::kOverdue:

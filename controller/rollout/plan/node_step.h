@@ -11,6 +11,7 @@ namespace muster::controller::rollout {
 enum class NodeEvent {
   kTaken,        // it has a slot
   kPassedOver,   // its jobs take too long; it comes last
+  kGivenBack,    // nobody may have it updated now
   kLeftOut,      // it will not be updated
   kOverdue,      // its jobs take too long, and are requeued
   kIdle,         // no job is on it, and none can start

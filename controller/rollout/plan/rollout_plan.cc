@@ -128,7 +128,7 @@ void LeaveOutRemoved(const RolloutView& view, std::vector<Decision>& decisions) 
 void GiveBack(const RolloutView& view, std::vector<Decision>& decisions) {
   for (const NodeView& node : view.nodes) {
     if (IsEmptying(node.step) && !node.is_removed)
-      decisions.push_back({Decision::kPassOver, node.name, view.no_mandate});
+      decisions.push_back({Decision::kGiveBack, node.name, view.no_mandate});
   }
 }
 
@@ -222,7 +222,11 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     decisions.push_back({Decision::kComplete, "", ""});
     return;
   }
-  if (!view.no_mandate.empty()) {
+  // What is being updated goes on, and the rollout completes when that was all.
+  const bool begins =
+      pending > 0 || std::any_of(view.nodes.begin(), view.nodes.end(),
+                                 [](const NodeView& node) { return node.waits_for_run; });
+  if (!view.no_mandate.empty() && begins) {
     decisions.push_back({Decision::kPause, "", view.no_mandate});
     return;
   }

@@ -72,6 +72,7 @@ struct Decision {
     kTake,      // the node gets a slot
     kIdle,      // the draining node has no job and none can start
     kPassOver,  // the draining node goes back and comes last
+    kGiveBack,  // the draining node goes back, and is taken again when it may be
     kLeaveOut,  // the node ends without an update
     kRequeue,   // the jobs on the draining node are put back into the queue
     kWaveDone,  // of the whole, as RolloutEvent
@@ -82,7 +83,7 @@ struct Decision {
     kSettle,    //
   };
   Kind kind;
-  std::string node;    // of the first five
+  std::string node;    // of the first six
   std::string reason;  // for people; may be empty
 };
 

@@ -41,6 +41,14 @@ absl::Status SociNodeServiceTable::RemovePass(absl::string_view node_uuid) {
   });
 }
 
+absl::Status SociNodeServiceTable::RemoveService(absl::string_view node_uuid) {
+  return Guard(context_.path, "node_services.Remove", [&]() -> absl::Status {
+    const std::string key(node_uuid);
+    context_.session << "DELETE FROM node_services WHERE node_uuid = :uuid", use(key);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<NodePassRecord> SociNodeServiceTable::GetPass(absl::string_view node_uuid) {
   return Guard(context_.path, "node_passes.Get", [&]() -> absl::StatusOr<NodePassRecord> {
     NodePassRecord row;

@@ -477,6 +477,10 @@ TEST_F(ServiceGateTest, TheStoreTellsWhetherSlurmHasShownANode) {
   slurm_.Add("c001");
   ASSERT_OK(gate_.Reconcile());
   EXPECT_TRUE(has_seen());
+  ASSERT_OK(store_->Update(&ForgetSlurm));
+  EXPECT_FALSE(has_seen());
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_TRUE(has_seen());
 }
 
 // A node is drained before its slurmd first registers only if the gate hurries.

@@ -21,32 +21,24 @@ constexpr v1::RolloutStep kSteps[] = {v1::ROLLOUT_STEP_PENDING,  v1::ROLLOUT_STE
                                       v1::ROLLOUT_STEP_FAILED,   v1::ROLLOUT_STEP_QUARANTINED,
                                       v1::ROLLOUT_STEP_SKIPPED,  v1::ROLLOUT_STEP_REQUEUING};
 constexpr NodeEvent kNodeEvents[] = {
-    NodeEvent::kTaken,     NodeEvent::kPassedOver, NodeEvent::kLeftOut,     NodeEvent::kIdle,
-    NodeEvent::kApplied,   NodeEvent::kUnchanged,  NodeEvent::kApplyFailed, NodeEvent::kPassed,
-    NodeEvent::kNotPassed, NodeEvent::kUntested,   NodeEvent::kBack,        NodeEvent::kOverdue};
+    NodeEvent::kTaken,  NodeEvent::kPassedOver, NodeEvent::kGivenBack, NodeEvent::kLeftOut,
+    NodeEvent::kIdle,   NodeEvent::kApplied,    NodeEvent::kUnchanged, NodeEvent::kApplyFailed,
+    NodeEvent::kPassed, NodeEvent::kNotPassed,  NodeEvent::kUntested,  NodeEvent::kBack,
+    NodeEvent::kOverdue};
 
 // What the table has to be, written down a second time.
 constexpr const char* kNodeGrid[] = {
-    "pending taken: draining",
-    "pending left out: skipped",
-    "draining passed over: pending",
-    "draining left out: skipped",
-    "draining idle: applying",
-    "draining overdue: requeuing",
-    "applying left out: skipped",
-    "applying applied: validating",
-    "applying unchanged: resuming",
-    "applying apply failed: failed",
-    "validating left out: skipped",
-    "validating passed: resuming",
-    "validating not passed: quarantined",
-    "validating untested: failed",
-    "resuming left out: skipped",
-    "resuming untested: failed",
-    "resuming back: done",
-    "requeuing passed over: pending",
-    "requeuing left out: skipped",
-    "requeuing idle: applying",
+    "pending taken: draining",        "pending left out: skipped",
+    "draining passed over: pending",  "draining given back: pending",
+    "draining left out: skipped",     "draining idle: applying",
+    "draining overdue: requeuing",    "applying left out: skipped",
+    "applying applied: validating",   "applying unchanged: resuming",
+    "applying apply failed: failed",  "validating left out: skipped",
+    "validating passed: resuming",    "validating not passed: quarantined",
+    "validating untested: failed",    "resuming left out: skipped",
+    "resuming untested: failed",      "resuming back: done",
+    "requeuing passed over: pending", "requeuing given back: pending",
+    "requeuing left out: skipped",    "requeuing idle: applying",
 };
 
 TEST(NodeStep, EveryCellOfTheGridIsARowOrAnError) {

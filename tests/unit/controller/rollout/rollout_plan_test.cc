@@ -485,16 +485,21 @@ TEST(Decide, WithoutAMandateNodesGoBackAndNoneIsTaken) {
   view.nodes[1] = Held("c002", v1::ROLLOUT_STEP_REQUEUING);
   view.nodes[1].passed_over = true;
   view.nodes[2] = Held("c003", v1::ROLLOUT_STEP_APPLYING);
-  EXPECT_THAT(Words(view), ElementsAre("pass over c001", "pass over c002", "pause"));
+  EXPECT_THAT(Words(view), ElementsAre("give back c001", "give back c002", "pause"));
   EXPECT_EQ(FirstReason(view), view.no_mandate);
   view.state = v1::ROLLOUT_STATE_PAUSED;
-  EXPECT_THAT(Words(view), ElementsAre("pass over c001", "pass over c002"));
+  EXPECT_THAT(Words(view), ElementsAre("give back c001", "give back c002"));
   view.state = v1::ROLLOUT_STATE_ABORTING;
   EXPECT_THAT(Words(view),
               ElementsAre("leave out c001", "leave out c002", "leave out c004", "leave out c005"));
-  // There is nothing to pause when all are over.
+  // There is nothing to pause when all are taken, or over.
   view.state = v1::ROLLOUT_STATE_ROLLING;
   for (NodeView& node : view.nodes) node.step = v1::ROLLOUT_STEP_DONE;
+  view.nodes[2] = Held("c003", v1::ROLLOUT_STEP_APPLYING);
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.nodes[2].waits_for_run = true;
+  EXPECT_THAT(Words(view), ElementsAre("pause"));
+  view.nodes[2] = Ended("c003", v1::ROLLOUT_STEP_DONE, kHour);
   EXPECT_THAT(Words(view), ElementsAre("complete"));
 }
 

@@ -80,9 +80,9 @@ inline RolloutView ClusterOf(int nodes, uint32_t max_unavailable = 1) {
 
 // "take c001", "idle c002", "wave done", …
 inline std::string Word(const Decision& decision) {
-  static constexpr const char* kKinds[] = {"take",      "idle",      "pass over", "leave out",
-                                           "requeue",   "wave done", "soaked",    "pause",
-                                           "roll back", "complete",  "settle"};
+  static constexpr const char* kKinds[] = {"take",      "idle",      "pass over", "give back",
+                                           "leave out", "requeue",   "wave done", "soaked",
+                                           "pause",     "roll back", "complete",  "settle"};
   return absl::StrCat(kKinds[decision.kind], decision.node.empty() ? "" : " ", decision.node);
 }
 

@@ -357,6 +357,8 @@ void Simulation::Apply(const Decision& decision) {
       if (!view_.limits.passes_over && !IsLongAway(i)) Fail("a node is passed over unasked");
       if (decision.reason.empty()) Fail("a node is passed over for no reason");
       return Move(i, NodeEvent::kPassedOver, decision.reason);
+    case Decision::kGiveBack:
+      return Fail("a node is given back though its update may go on");
     case Decision::kLeaveOut:
       CheckLeftOut(i);
       if (decision.reason.empty()) Fail("a node is left out for no reason");
