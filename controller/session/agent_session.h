@@ -119,8 +119,9 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   size_t bytes_left_ ABSL_GUARDED_BY(mutex_) = kBytesPerSecond;
   int flooded_seconds_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_paused_ ABSL_GUARDED_BY(mutex_) = false;
-  // The number of answers that may still come: one report of facts comes unasked, after Hello.
-  uint32_t facts_awaited_ ABSL_GUARDED_BY(mutex_) = 1;
+  // The number of answers that may still come. Three reports of facts may come unasked: after
+  // Hello, what was there after a reboot, and what was gathered for the connection before.
+  uint32_t facts_awaited_ ABSL_GUARDED_BY(mutex_) = 3;
   uint32_t receipts_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t slurm_answers_awaited_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t command_results_awaited_ ABSL_GUARDED_BY(mutex_) = 0;

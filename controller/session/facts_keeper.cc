@@ -22,13 +22,14 @@ namespace {
 // Nodes ask for nothing; each caller waits for one answer. Further ones are answered by a later
 // report.
 constexpr size_t kMaxRequests = 16;
+// Until facts are offered again that the store has refused.
+constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 
 }  // namespace
 
 FactsKeeper::FactsKeeper(Store& store, Clock& clock)
     : store_(store), clock_(clock), worker_(clock, [this] {
-        WriteNews();
-        return absl::InfiniteFuture();
+        return WriteNews() ? absl::InfiniteFuture() : clock_.Now() + kStoreRetry;
       }) {
   worker_.Start();
 }
@@ -44,13 +45,20 @@ void FactsKeeper::Stop() {
   WriteNews();
 }
 
-void FactsKeeper::WriteNews() {
+bool FactsKeeper::WriteNews() {
   NewsByNode news;
   {
     absl::MutexLock lock(&mutex_);
     news.swap(news_);
   }
-  if (!news.empty()) Write(news);
+  if (news.empty() || Write(news)) return true;
+  // No node sends them again by itself.
+  absl::MutexLock lock(&mutex_);
+  for (auto& [uuid, each] : news) {
+    News& later = news_[uuid];
+    if (!later.facts.has_value()) later.facts = std::move(each.facts);
+  }
+  return false;
 }
 
 absl::Status FactsKeeper::CheckRefreshes(absl::string_view person) const {
@@ -171,7 +179,7 @@ absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid
   return Audit(txn, now, NodeActor(uuid), "node.facts_refused", node.name, why.message());
 }
 
-void FactsKeeper::Write(const NewsByNode& news) {
+bool FactsKeeper::Write(const NewsByNode& news) {
   std::vector<std::string> audited;
   const absl::Status stored = store_.Update([&](Transaction& txn) -> absl::Status {
     audited.clear();
@@ -198,13 +206,14 @@ void FactsKeeper::Write(const NewsByNode& news) {
       }
     }
   }
-  if (!on_answered_ || !stored.ok()) return;
+  if (!on_answered_ || !stored.ok()) return stored.ok();
   for (const auto& [uuid, each] : news) {
     for (const Answer& answer : each.answers) {
       const std::optional<FactsRequest> request = ParseFactsRequest(answer.request_id);
       if (request.has_value()) on_answered_(uuid, *request, answer.refused);
     }
   }
+  return true;
 }
 
 }  // namespace muster::controller

@@ -96,9 +96,10 @@ class FactsKeeper final : public AgentSessionListener {
   using NewsByNode = absl::flat_hash_map<std::string, News>;
 
   absl::Status CheckRefreshes(absl::string_view person) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes what has come since the last time.
-  void WriteNews();
-  void Write(const NewsByNode& news);
+  // Writes what has come since the last time. False: the store has refused it, and the facts are
+  // kept for the next time.
+  bool WriteNews();
+  bool Write(const NewsByNode& news);
   // Adds the node to `audited` when the refusal is entered into the audit log: to be remembered
   // once the transaction has been committed.
   absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why,

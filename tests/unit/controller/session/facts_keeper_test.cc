@@ -1,5 +1,6 @@
 #include "controller/session/facts_keeper.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -113,6 +114,25 @@ TEST_F(FactsKeeperTest, WhoAskedIsToldWhenTheyAreInTheStore) {
 TEST_F(FactsKeeperTest, NobodyIsToldOfWhatTheStoreRefused) {
   store_.refuse = true;
   EXPECT_THAT(Keep("after/r1"), IsEmpty());
+}
+
+// No node sends them again by itself.
+TEST_F(FactsKeeperTest, WhatTheStoreRefusedIsWrittenLater) {
+  FactsKeeper keeper(store_, clock_);
+  const auto soon = [&](const std::function<bool()>& holds) {
+    for (int i = 0; i < 3000 && !holds(); ++i) {
+      absl::SleepFor(absl::Milliseconds(10));
+      clock_.Advance(absl::Seconds(1));
+    }
+    return holds();
+  };
+  store_.refuse = true;
+  v1::FactsReport report;
+  report.mutable_facts()->mutable_os()->set_kernel("6.1.0");
+  keeper.OnFacts("u1", report);
+  ASSERT_TRUE(soon([&] { return store_.transactions() > 1; })) << "it is offered again";
+  store_.refuse = false;
+  EXPECT_TRUE(soon([&] { return StoredKernel() == "6.1.0"; }));
 }
 
 TEST_F(FactsKeeperTest, RefusedFactsLeaveTheLastGoodOnesAndAreShownUntilTheNext) {
