@@ -12,6 +12,7 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/sys/act_as.h"
 #include "common/sys/archive/archive_file.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
@@ -35,6 +36,29 @@ struct StoreContents {
   std::set<std::string> blobs;
   uint64_t nodes = 0, secrets = 0, audit_entries = 0;
 };
+
+// Copies the store in `state_directory`, which musterd may have open, to the new file `to`. Where
+// root does so in another account's folder, SQLite, which follows links and removes what a rollback
+// journal names, acts with that account's rights, and writes into a folder of that account's.
+absl::Status TakeStore(const std::string& state_directory, const std::string& to) {
+  const std::string from = state_directory + "/muster.db";
+  ASSIGN_OR_RETURN(const OpenFolder state, OpenFolder::At(state_directory));
+  ASSIGN_OR_RETURN(const OpenFolder::Owner owner, state.GetOwner());
+  if (geteuid() != 0 || owner.uid == 0) return CopyStore(from, to);
+  ASSIGN_OR_RETURN(const StagingFolder theirs, StagingFolder::Make(state_directory));
+  ASSIGN_OR_RETURN(const OpenFolder folder, OpenFolder::At(theirs.path()));
+  RETURN_IF_ERROR(folder.Own(owner));
+  {
+    const sys::ActAs account(owner.uid, owner.gid);
+    if (!account.ok())
+      return absl::PermissionDeniedError(
+          absl::StrCat("reading ", from, " with the rights of uid ", owner.uid,
+                       ", to which its folder belongs: this process lacks the capabilities SETUID "
+                       "and SETGID; run it where root has them"));
+    RETURN_IF_ERROR(CopyStore(from, theirs.path() + "/store.db"));
+  }
+  return folder.CopyOut("store.db", to);
+}
 
 absl::StatusOr<StoreContents> ReadContents(const std::string& path) {
   StoreContents contents;
@@ -95,7 +119,7 @@ class Creation {
   absl::StatusOr<BackupSummary> Write(const std::string& path) {
     // The store first: the blobs that it names stay in the blob store.
     const std::string store = staging_ + "/store.db";
-    RETURN_IF_ERROR(CopyStore(config_.state_directory + "/muster.db", store));
+    RETURN_IF_ERROR(TakeStore(config_.state_directory, store));
     ASSIGN_OR_RETURN(const StoreContents contents, ReadContents(store));
     RETURN_IF_ERROR(TakeFile("store.db", store));
     RETURN_IF_ERROR(TakeFile("controller.yaml", options_.config_path));

@@ -35,17 +35,24 @@ absl::Status NewerStore(const std::string& path, absl::string_view why) {
                    "that, pass --force; the current store is kept aside either way"));
 }
 
-// Entries of the store at `path` that the backup at `backup` lacks must not be lost by mistake.
-absl::Status RefuseNewer(const std::string& path, const std::string& backup) {
-  if (!fs::exists(path)) return absl::OkStatus();
+// Entries of the store at `path`, in the folder `state`, that the backup at `backup` lacks must not
+// be lost by mistake. Root opens a copy: musterd's account owns the files, and SQLite follows links
+// and removes what a rollback journal names. A store has its last changes in its write-ahead log
+// and never in such a journal, so none is copied. REQUIRES: its lock is held.
+absl::Status RefuseNewer(const OpenFolder& state, const std::string& path,
+                         const std::string& backup) {
+  if (!state.Has("muster.db")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(fs::path(path).parent_path()));
+  const std::string copy = staging.path() + "/muster.db";
+  RETURN_IF_ERROR(state.CopyOut("muster.db", copy));
+  if (state.Has("muster.db-wal")) RETURN_IF_ERROR(state.CopyOut("muster.db-wal", copy + "-wal"));
   std::vector<EventRecord> last;
   uint64_t count = 0;
   {
-    const absl::StatusOr<std::unique_ptr<Store>> store = OpenStore(path);
-    // Another musterd, or one of a newer version, is a reason to refuse; damage is a reason to
-    // restore.
+    const absl::StatusOr<std::unique_ptr<Store>> store = OpenStore(copy);
+    // A musterd of a newer version is a reason to refuse; damage is a reason to restore.
     if (absl::IsDataLoss(store.status())) return absl::OkStatus();
-    RETURN_IF_ERROR(store.status());
+    RETURN_IF_ERROR(Annotate(store.status(), absl::StrCat("a copy of ", path)));
     RETURN_IF_ERROR((*store)->View([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(count, txn.events().Count());
       ASSIGN_OR_RETURN(last, txn.events().List(1, 0));
@@ -235,14 +242,15 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
 
   const std::string store_path = config.state_directory + "/muster.db";
   const std::string staged_store = staging.path() + "/store.db";
-  if (!options.force) RETURN_IF_ERROR(RefuseNewer(store_path, staged_store));
   // From here on no other musterd can start.
   ASSIGN_OR_RETURN(const std::unique_ptr<LockFile> lock, LockFile::Acquire(store_path + ".lock"));
   RETURN_IF_ERROR(place.OwnLock(state, "muster.db.lock"));
+  if (!options.force) RETURN_IF_ERROR(RefuseNewer(state, store_path, staged_store));
   ASSIGN_OR_RETURN(summary.ended_runs, EndRuns(staged_store, summary, now));
 
   // The store goes last: until it is there, nothing can start by mistake.
-  for (const char* name : {"muster.db", "muster.db-wal", "muster.db-shm", "blobs"})
+  for (const char* name :
+       {"muster.db", "muster.db-wal", "muster.db-shm", "muster.db-journal", "blobs"})
     RETURN_IF_ERROR(place.MoveAside(state, name));
   if (state.Has(place.suffix()))
     summary.old_state = absl::StrCat(config.state_directory, "/", place.suffix());

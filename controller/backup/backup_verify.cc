@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
@@ -122,6 +123,9 @@ class Unpacking {
     const auto expected = manifest_.entries.find(name);
     if (expected == manifest_.entries.end())
       return Damaged(absl::StrCat("entry ", name, " is not in its manifest"));
+    // SQLite would roll it back into the store.
+    if (absl::StartsWith(name, "store.db-"))
+      return Damaged(absl::StrCat("entry ", name, " is in no backup"));
     if (!seen_.insert(name).second) return Damaged(absl::StrCat("entry ", name, " is there twice"));
     if (size != expected->second.size)
       return Damaged(absl::StrCat("entry ", name, " has ", size, " bytes, its manifest says ",

@@ -74,6 +74,26 @@ bool OpenFolder::Has(const std::string& name) const {
   return fstatat(fd_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+absl::StatusOr<OpenFolder::Owner> OpenFolder::GetOwner() const {
+  struct stat info;
+  if (fstat(fd_.get(), &info) != 0) return Failed("reading the owner of", ".");
+  return Owner{info.st_uid, info.st_gid};
+}
+
+absl::Status OpenFolder::CopyOut(const std::string& name, const std::string& target) const {
+  const sys::UniqueFd from(
+      openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!from.valid() && errno != ELOOP) return Failed("opening", name);
+  struct stat info;
+  if (!from.valid() || fstat(from.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_, "/", name, " is not a plain file: move it away"));
+  const sys::UniqueFd to(open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!to.valid()) return ErrnoStatus(errno, absl::StrCat("creating ", target));
+  return Annotate(CopyAll(from.get(), to.get()),
+                  absl::StrCat("copying ", path_, "/", name, " to ", target));
+}
+
 absl::Status OpenFolder::Put(const std::string& name, absl::FunctionRef<absl::Status(int fd)> write,
                              mode_t mode, std::optional<Owner> owner) const {
   const std::string partial = absl::StrCat(".", name, ".", NewUuid());

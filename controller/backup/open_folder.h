@@ -32,6 +32,11 @@ class OpenFolder {
   absl::StatusOr<OpenFolder> Inner(const std::string& name) const;
 
   bool Has(const std::string& name) const;
+  // The owner of the folder itself.
+  absl::StatusOr<Owner> GetOwner() const;
+  // Copies the plain file `name` to the new file `target` (0600), which is outside of the folder.
+  // FailedPrecondition: `name` is a link or something else.
+  absl::Status CopyOut(const std::string& name, const std::string& target) const;
   // Creates a new file with the content of the one at `source`, in place of any existing one, and
   // gives it to `owner` if there is one.
   absl::Status PutFile(const std::string& name, const std::string& source, mode_t mode,

@@ -85,7 +85,13 @@ class SociStore final : public Store {
 
 // Creates the file with the right mode before SQLite would create it with another.
 absl::Status CreateFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == ELOOP) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the store ", path,
+                     " is a symbolic link: put the file itself there, or make state_directory the "
+                     "folder that holds it"));
+  }
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("opening the store ", path));
   close(fd);
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -40,6 +41,35 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// What a rollback journal begins and ends with, https://www.sqlite.org/fileformat.html.
+constexpr char kJournalMagic[] = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+constexpr uint32_t kPageBytes = 4096;
+constexpr uint32_t kSectorBytes = 512;
+constexpr uint32_t kLockPage = 0x40000000 / kPageBytes + 1;
+
+std::string BigEndian(uint32_t number) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xff);
+  return bytes;
+}
+
+// Forges a journal of the store at `path`. Whoever opens the store rolls it back, which changes
+// nothing, and then removes `victim`, as the list of the journals of a transaction that has ended.
+void ForgeJournal(const std::filesystem::path& path, const std::filesystem::path& victim) {
+  const uintmax_t pages = std::filesystem::file_size(path) / kPageBytes;
+  std::string journal = absl::StrCat(kJournalMagic, BigEndian(0), BigEndian(0),
+                                     BigEndian(static_cast<uint32_t>(pages)),
+                                     BigEndian(kSectorBytes), BigEndian(kPageBytes));
+  journal.resize(kSectorBytes);
+  const std::string name = victim.string();
+  uint32_t sum = 0;
+  for (const char byte : name) sum += static_cast<uint32_t>(byte);
+  absl::StrAppend(&journal, BigEndian(kLockPage), name,
+                  BigEndian(static_cast<uint32_t>(name.size())), BigEndian(sum), kJournalMagic);
+  std::ofstream(path.string() + "-journal", std::ios::binary) << journal;
+}
 
 // A controller's folders, without a controller.
 class BackupProofTest : public ::testing::Test {
@@ -71,6 +101,14 @@ class BackupProofTest : public ::testing::Test {
     if (with_passphrase) options.passphrase = SecretBuffer("correct horse battery");
     options.force = force;
     return options;
+  }
+  // As musterd's account owns its folder.
+  void GiveStateAway() {
+    namespace fs = std::filesystem;
+    fs::permissions(folder_, fs::perms(0755));
+    ASSERT_EQ(lchown(state().c_str(), 65534, 65534), 0);
+    for (const auto& entry : fs::recursive_directory_iterator(state()))
+      ASSERT_EQ(lchown(entry.path().c_str(), 65534, 65534), 0);
   }
   static absl::Status Note(Transaction& txn, const std::string& what) {
     EventRecord event;
@@ -171,6 +209,22 @@ TEST_F(BackupProofTest, DamageIsFoundWhereItChangesAnything) {
   EXPECT_FALSE(VerifyBackup(file_, Options()).ok());
 }
 
+// A backup that no passphrase proves.
+TEST_F(BackupProofTest, NothingIsTakenForAPartOfTheStore) {
+  ASSERT_OK(CreateBackup(file_, Options(/*with_passphrase=*/false), clock_));
+  std::map<std::string, std::string> entries = Entries(file_);
+  BackupManifest manifest = ParseManifest(entries["manifest.json"]).value();
+  for (const char* name : {"store.db-journal", "store.db-wal"}) {
+    std::map<std::string, std::string> more = entries;
+    more[name] = "forged";
+    BackupManifest changed = manifest;
+    changed.entries[name] = {6, Sha256Hex("forged")};
+    more["manifest.json"] = ManifestToJson(changed);
+    EXPECT_THAT(VerifyBackup(Pack(more, absl::StrCat(name, ".tgz")), Options(false)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("is in no backup")));
+  }
+}
+
 // An attacker who can write where backups are stored, but does not know the passphrase.
 TEST_F(BackupProofTest, AChangedStoreIsFoundThoughEveryDigestFits) {
   ASSERT_OK(CreateBackup(file_, Options(), clock_));
@@ -269,6 +323,69 @@ while time.time() < end:
   // Once the account leaves its folder alone, a restore works.
   fs::remove_all(state);
   EXPECT_OK(RestoreBackup(file_, Options(), clock_));
+}
+
+TEST_F(BackupProofTest, TheStateFoldersOwnerLeadsRootToNoOtherStore) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to give folders away";
+  namespace fs = std::filesystem;
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  const fs::path victim = folder_ / "victim";
+  fs::create_directory(victim);
+  Write("victim/empty", "");
+  fs::rename(state() / "muster.db", victim / "other.db");
+  fs::create_symlink(victim / "empty", state() / "muster.db");
+  GiveStateAway();
+  EXPECT_THAT(RestoreBackup(file_, Options(), clock_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(fs::file_size(victim / "empty"), 0u);
+
+  fs::remove(state() / "muster.db");
+  fs::create_symlink(victim / "other.db", state() / "muster.db");
+  const std::string second = (folder_ / "second.tgz").string();
+  EXPECT_FALSE(CreateBackup(second, Options(), clock_).ok());
+  EXPECT_FALSE(fs::exists(second));
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(victim)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("empty", "other.db"));
+
+  // The link is kept aside like any other store.
+  EXPECT_OK(RestoreBackup(file_, Options(true, /*force=*/true), clock_));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(state() / "muster.db")));
+  EXPECT_TRUE(fs::exists(victim / "other.db"));
+}
+
+TEST_F(BackupProofTest, TheStateFoldersOwnerHasRootRemoveNothing) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to give folders away";
+  namespace fs = std::filesystem;
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  const fs::path victim = folder_ / "victim/passwd";
+  fs::create_directory(folder_ / "victim");
+  Write("victim/passwd", "root:x:0:0");
+  // With the rights for it, SQLite removes the file.
+  const fs::path control = folder_ / "control.db";
+  ASSERT_OK(OpenStore(control.string()));
+  ForgeJournal(control, victim);
+  ASSERT_OK(OpenStore(control.string()));
+  ASSERT_FALSE(fs::exists(victim));
+
+  Write("victim/passwd", "root:x:0:0");
+  ForgeJournal(state() / "muster.db", victim);
+  GiveStateAway();
+  EXPECT_OK(RestoreBackup(file_, Options(), clock_));
+  EXPECT_TRUE(fs::exists(victim));
+  EXPECT_FALSE(fs::exists(state() / "muster.db-journal"));
+
+  ForgeJournal(state() / "muster.db", victim);
+  GiveStateAway();
+  const std::string second = (folder_ / "second.tgz").string();
+  EXPECT_FALSE(CreateBackup(second, Options(), clock_).ok());
+  EXPECT_TRUE(fs::exists(victim));
+  // Once the account leaves its folder alone, a backup works.
+  fs::remove(state() / "muster.db-journal");
+  EXPECT_OK(CreateBackup(second, Options(), clock_));
+  EXPECT_OK(VerifyBackup(second, Options()));
+  for (const auto& entry : fs::directory_iterator(folder_))
+    EXPECT_NE(entry.path().filename().string().rfind(".muster-backup-", 0), 0u) << entry.path();
 }
 
 }  // namespace

@@ -92,6 +92,16 @@ TEST_F(StoreOpenTest, MissingFolderIsNamed) {
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
+TEST_F(StoreOpenTest, ALinkToAFileIsNotFollowedButOneToTheFolderIs) {
+  std::filesystem::create_symlink(folder_ + "/elsewhere.db", path_);
+  EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/elsewhere.db"));
+  std::filesystem::create_directory(folder_ + "/real");
+  std::filesystem::create_directory_symlink(folder_ + "/real", folder_ + "/link");
+  EXPECT_OK(OpenStore(folder_ + "/link/muster.db"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/real/muster.db"));
+}
+
 TEST_F(StoreOpenTest, NewerSchemaIsRefused) {
   ASSERT_OK(OpenStore(path_));
   ASSERT_OK(Tamper("INSERT INTO migrations (version, name) VALUES (99, 'future')"));
