@@ -89,6 +89,10 @@ absl::StatusOr<int> RevokeUser(Context& context, const std::string& name) {
   v1::RevokeUserResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &UserStub::RevokeUser, request, &response));
   Show(context, response, [&] {
+    if (response.is_unknown()) {
+      return absl::StrCat("no certificate of '", name,
+                          "' is known; any that exist are denied from now on\n");
+    }
     return absl::StrCat(name, ": ", Counted(response.certificates(), "certificate"), " denied\n");
   });
   return kExitClean;

@@ -7,6 +7,7 @@
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
+#include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 #include "controller/enrollment/name_rules.h"
 
@@ -56,7 +57,8 @@ absl::StatusOr<Identity> IdentityOf(const pki::Certificate& certificate) {
     return absl::UnauthenticatedError("the certificate's URI does not match its role");
   if (is_node ? !IsUuid(name) : !ValidateUserName(name).ok())
     return absl::UnauthenticatedError("the certificate's URI contains no valid name");
-  return Identity{*role, std::string(name), certificate.serial, certificate.not_after};
+  return Identity{*role, std::string(name), certificate.serial, certificate.not_after,
+                  certificate.not_before + pki::kBackdating};
 }
 
 absl::StatusOr<Identity> ParseActor(absl::string_view actor) {

@@ -25,6 +25,7 @@ struct Identity {
   std::string name;                                // a node's uuid, or a user's name
   std::string serial;                              // of the certificate, hex
   absl::Time expires_at = absl::InfiniteFuture();  // the certificate
+  absl::Time signed_at = absl::UnixEpoch();        // the certificate, in whole seconds
 
   // The name in the audit log: "admin:alice", "node:<uuid>".
   std::string Actor() const;

@@ -43,6 +43,8 @@ absl::StatusOr<std::string> Users::Create(absl::string_view name, Role role,
     return Audit(txn, now, actor, "user.create", name,
                  absl::StrCat(RoleName(role), ", certificate ", issued.record.serial));
   }));
+  // If the person was revoked before, the list must know that this one was signed afterwards.
+  RETURN_IF_ERROR(denylist_.Load(store_));
   return issued.pem;
 }
 
@@ -75,6 +77,7 @@ absl::StatusOr<std::string> Users::Renew(const Identity& who, absl::string_view 
     return Audit(txn, now, actor, "user.renew", who.name,
                  absl::StrCat("certificate ", issued.record.serial, " in place of ", who.serial));
   }));
+  RETURN_IF_ERROR(denylist_.Load(store_));
   return issued.pem;
 }
 
@@ -87,23 +90,31 @@ absl::StatusOr<std::vector<CertificateRecord>> Users::List() {
   return certificates;
 }
 
-absl::StatusOr<uint32_t> Users::Revoke(absl::string_view name, const Actor& actor) {
+absl::StatusOr<UserRevocation> Users::Revoke(const Identity& who, absl::string_view name,
+                                             const Actor& actor) {
+  RETURN_IF_ERROR(CheckName(name));
   const absl::Time now = clock_.Now();
-  uint32_t denied = 0;
+  UserRevocation denied;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<CertificateRecord> all, txn.certificates().ListUsers());
-    bool known = false;
+    denied = {};
+    bool is_own_known = false;
     for (const CertificateRecord& certificate : all) {
       if (certificate.user != name) continue;
-      known = true;
-      denied += !certificate.revoked_at.has_value() && certificate.not_after > now;
+      denied.is_known = true;
+      denied.certificates += !certificate.revoked_at.has_value() && certificate.not_after > now;
+      is_own_known |= certificate.serial == who.serial;
     }
-    if (!known)
-      return absl::NotFoundError(absl::StrCat(
-          "no certificate was signed for a user '", name,
-          "'; `muster user list` shows them. The one that `muster init` made is not among them"));
+    if (who.name == name && !is_own_known)
+      return absl::FailedPreconditionError(absl::StrCat(
+          "that would deny the certificate that you are using, which is not in `muster user list` "
+          "and may be the only way in, as the one of `muster init`: make another administrator "
+          "(`muster user create NAME --role admin`), and revoke ",
+          name, " with those credentials"));
     RETURN_IF_ERROR(txn.certificates().RevokeByUser(name, now));
-    return Audit(txn, now, actor, "user.revoke", name, Counted(denied, "certificate"));
+    return Audit(
+        txn, now, actor, "user.revoke", name,
+        denied.is_known ? Counted(denied.certificates, "certificate") : "no certificate is known");
   }));
   RETURN_IF_ERROR(denylist_.Load(store_));
   on_denied_();

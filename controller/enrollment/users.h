@@ -23,6 +23,12 @@ class CertificateAuthority;
 class Denylist;
 class Store;
 
+// What the revocation of a person did.
+struct UserRevocation {
+  uint32_t certificates = 0;  // that were valid before
+  bool is_known = false;      // whether the store had any certificate of that name
+};
+
 // Every action is one transaction and one entry of the audit log. Thread-safe; methods block for
 // the store. The certificate that `muster init` makes is not in the store: it is the way back in.
 class Users {
@@ -48,8 +54,11 @@ class Users {
   absl::StatusOr<std::string> Renew(const Identity& who, absl::string_view csr_pem,
                                     const Actor& actor);
   absl::StatusOr<std::vector<CertificateRecord>> List();
-  // Returns how many certificates were denied. NotFound: the name never had one.
-  absl::StatusOr<uint32_t> Revoke(absl::string_view name, const Actor& actor);
+  // Denies every certificate of that name that was signed until now, also those that the store does
+  // not know. InvalidArgument: a bad name. FailedPrecondition: it would deny `who`'s own
+  // certificate, which the store does not know: it may be the way back in.
+  absl::StatusOr<UserRevocation> Revoke(const Identity& who, absl::string_view name,
+                                        const Actor& actor);
 
  private:
   Store& store_;

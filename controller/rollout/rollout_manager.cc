@@ -36,8 +36,8 @@ struct NodeDecisionRow {
 };
 constexpr NodeDecisionRow kNodeDecisions[] = {
     {Decision::kTake, NodeEvent::kTaken},          {Decision::kIdle, NodeEvent::kIdle},
-    {Decision::kPassOver, NodeEvent::kPassedOver}, {Decision::kLeaveOut, NodeEvent::kLeftOut},
-    {Decision::kRequeue, NodeEvent::kOverdue},
+    {Decision::kPassOver, NodeEvent::kPassedOver}, {Decision::kGiveBack, NodeEvent::kGivenBack},
+    {Decision::kLeaveOut, NodeEvent::kLeftOut},    {Decision::kRequeue, NodeEvent::kOverdue},
 };
 struct WholeDecisionRow {
   Decision::Kind kind;
@@ -62,7 +62,8 @@ std::string NothingToRollBackTo(const RolloutRecord& record) {
 RunActor CreatorOf(const RolloutRecord& record) {
   RunActor actor;
   actor.name = record.created_by;
-  actor.mandate = {record.created_by, record.mandate_serial, record.certificate_ends};
+  actor.mandate = {record.created_by, record.mandate_serial, record.certificate_ends,
+                   record.created_at};
   return actor;
 }
 
@@ -70,7 +71,8 @@ RunActor CreatorOf(const RolloutRecord& record) {
 std::string LackOfMandate(const RolloutCollaborators& with, const RolloutRecord& record) {
   const absl::Status may = with.may_continue(CreatorOf(record).mandate);
   if (!absl::IsPermissionDenied(may)) return "";
-  return absl::StrCat(may.message(), "; muster rollout abort ", record.rollout_id, " ends it");
+  return absl::StrCat(may.message(), "; muster rollout abort ", record.rollout_id,
+                      " ends it, and muster rollout resume goes on once they may again");
 }
 
 // Enters what was begun for the nodes and could not be stored.
@@ -317,6 +319,7 @@ void RolloutManager::LookAtSlurm() {
   Observation seen = Observe(with_, wanted);
   next_look_at_slurm_ = with_.clock.Now() + kSlurmInterval * (1 + seen.nodes.size() / 1000);
   absl::MutexLock lock(&mutex_);
+  if (seen.trouble.empty()) seen.answers_since = std::min(seen.at, seen_.answers_since);
   seen_ = std::move(seen);
 }
 

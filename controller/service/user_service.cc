@@ -68,8 +68,10 @@ absl::Status UserService::RevokeUser(const grpc::ServerContext& context,
                                      const v1::RevokeUserRequest& request,
                                      v1::RevokeUserResponse& response) {
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
-  ASSIGN_OR_RETURN(const uint32_t denied, users_.Revoke(request.name(), caller.ToActor()));
-  response.set_certificates(denied);
+  ASSIGN_OR_RETURN(const UserRevocation denied,
+                   users_.Revoke(caller.identity, request.name(), caller.ToActor()));
+  response.set_certificates(denied.certificates);
+  response.set_is_unknown(!denied.is_known);
   return absl::OkStatus();
 }
 

@@ -120,6 +120,12 @@ struct CertificateRecord {
   std::string used_from;
 };
 
+// A person who was revoked.
+struct DeniedUserRecord {
+  std::string name;
+  absl::Time denied_before;  // certificates that were signed until then are denied
+};
+
 class CertificateTable {
  public:
   virtual ~CertificateTable() = default;
@@ -138,9 +144,12 @@ class CertificateTable {
   virtual absl::Status MarkUsed(absl::string_view serial, absl::Time now,
                                 absl::string_view from) = 0;
   virtual absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) = 0;
+  // Denies everything that was signed for the name until now, also what this table does not have.
   virtual absl::Status RevokeByUser(absl::string_view user, absl::Time now) = 0;
   // Serials of revoked certificates, whether they have expired or not: the denylist.
   virtual absl::StatusOr<std::vector<std::string>> ListDenied() = 0;
+  // The people of whom RevokeByUser() was told, by name, with the latest time.
+  virtual absl::StatusOr<std::vector<DeniedUserRecord>> ListDeniedUsers() = 0;
   // Removes certificates that expired before `time`, revoked ones only when their authority has
   // expired too; returns how many.
   virtual absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) = 0;
@@ -269,6 +278,7 @@ struct RunMandate {
   std::string actor;   // "operator:bob"; empty: not known, for a run of an older version
   std::string serial;  // of the certificate that was used to ask for it
   absl::Time certificate_ends = absl::UnixEpoch();
+  absl::Time asked_at = absl::UnixEpoch();  // when the run was created
 };
 
 struct RunRecord {

@@ -55,7 +55,8 @@ struct TestRow {
   Parameters parameters = {};
 };
 
-// Sets call.args from `given`, and spends for going through the call's texts once. `what` names the callee in errors: "filter 'join'".
+// Sets call.args from `given`, and spends for going through the call's texts once. `what` names the
+// callee in errors: "filter 'join'".
 absl::Status Bind(absl::string_view what, const Parameters& parameters, GivenArguments given,
                   Call* call);
 

@@ -38,7 +38,9 @@ absl::Status CheckMandate(const RunMandate& mandate, Store& store, const Denylis
   absl::StatusOr<Identity> person = ParseActor(mandate.actor);
   if (!person.ok() || mandate.serial.empty())
     return absl::PermissionDeniedError("the certificate that requested the run is unknown");
-  if (denylist.Contains(mandate.serial))
+  person->serial = mandate.serial;
+  person->signed_at = mandate.asked_at;  // at the latest
+  if (denylist.Denies(*person))
     return absl::PermissionDeniedError(
         absl::StrCat("the certificate of ", mandate.actor, ", who requested it, was revoked"));
   RETURN_IF_ERROR(Authorize(kCreateRun, *person));

@@ -129,6 +129,11 @@ absl::Status SociCertificateTable::RevokeByUser(absl::string_view user, absl::Ti
     context_.session << "UPDATE certificates SET revoked_at = :now "
                         "WHERE user = :user AND revoked_at IS NULL",
         use(now), use(key);
+    // The latest time counts, also when the clock was set back.
+    context_.session << "INSERT INTO denied_users (name, denied_before) VALUES (:user, :now) "
+                        "ON CONFLICT (name) DO UPDATE SET "
+                        "denied_before = max(denied_before, excluded.denied_before)",
+        use(key), use(now);
     return absl::OkStatus();
   });
 }
@@ -153,6 +158,18 @@ absl::StatusOr<std::vector<std::string>> SociCertificateTable::ListDenied() {
                              "ORDER BY serial",
                       into(serial));
                  return ReadAll(statement, serial);
+               });
+}
+
+absl::StatusOr<std::vector<DeniedUserRecord>> SociCertificateTable::ListDeniedUsers() {
+  return Guard(context_.path, "certificates.ListDeniedUsers",
+               [&]() -> absl::StatusOr<std::vector<DeniedUserRecord>> {
+                 DeniedUserRecord person;
+                 soci::statement statement =
+                     (context_.session.prepare
+                          << "SELECT name, denied_before FROM denied_users ORDER BY name",
+                      into(person.name), into(person.denied_before));
+                 return ReadAll(statement, person);
                });
 }
 

@@ -25,13 +25,14 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
   RunRecord& run = row.run;
   return (session.prepare << "SELECT run_id, state, request, created_by, created_at, finished_at, "
                              "inventory_revision, current_play, plays, message, "
-                             "catches_up_run_id, mandate_actor, mandate_serial, mandate_ends "
-                             "FROM runs "
+                             "catches_up_run_id, mandate_actor, mandate_serial, mandate_ends, "
+                             "created_at FROM runs "
                           << where,
           into(run.run_id), into(run.state), into(run.request), into(run.created_by),
           into(run.created_at), into(run.finished_at), into(run.inventory_revision),
           into(run.current_play), into(row.plays), into(run.message), into(run.catches_up_run_id),
-          into(run.mandate.actor), into(run.mandate.serial), into(run.mandate.certificate_ends));
+          into(run.mandate.actor), into(run.mandate.serial), into(run.mandate.certificate_ends),
+          into(run.mandate.asked_at));
 }
 
 soci::details::prepare_temp_type SelectNodes(soci::session& session, const char* where,

@@ -64,6 +64,7 @@ class SociCertificateTable final : public CertificateTable {
   absl::Status RevokeByNode(absl::string_view uuid, absl::Time now) override;
   absl::Status RevokeByUser(absl::string_view user, absl::Time now) override;
   absl::StatusOr<std::vector<std::string>> ListDenied() override;
+  absl::StatusOr<std::vector<DeniedUserRecord>> ListDeniedUsers() override;
   absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) override;
 
  private:
@@ -273,6 +274,7 @@ class SociNodeServiceTable final : public NodeServiceTable {
   explicit SociNodeServiceTable(SociContext context) : context_(context) {}
   absl::Status PutPass(const NodePassRecord& pass) override;
   absl::Status RemovePass(absl::string_view node_uuid) override;
+  absl::Status RemoveService(absl::string_view node_uuid) override;
   absl::StatusOr<NodePassRecord> GetPass(absl::string_view node_uuid) override;
   absl::Status PutService(const NodeServiceRecord& service) override;
   absl::StatusOr<std::vector<NodeServiceRecord>> ListServices() override;

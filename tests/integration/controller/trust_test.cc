@@ -58,13 +58,14 @@ class TrustTest : public EnrolledControllerFixture {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return {key.key_pem, response.certificate_pem()};
   }
-  void Revoke(const std::string& name) {
+  v1::RevokeUserResponse Revoke(const std::string& name) {
     v1::RevokeUserRequest request;
     request.set_name(name);
     v1::RevokeUserResponse response;
     grpc::ClientContext context;
-    ASSERT_TRUE(
+    EXPECT_TRUE(
         v1::UserService::NewStub(As(admin_))->RevokeUser(&context, request, &response).ok());
+    return response;
   }
   // A viewer whose certificate ends soon.
   ClientIdentity ShortLived(absl::Duration lifetime) {
@@ -246,6 +247,21 @@ TEST_F(TrustTest, DeniedCertificateStaysDeniedAfterRestartsAndItsOwnEnd) {
     EXPECT_EQ(status.error_code(), grpc::PERMISSION_DENIED) << days;
     EXPECT_THAT(status.error_message(), Said());
   }
+}
+
+// The attack: the stolen certificate was signed after the backup from which the store was restored.
+TEST_F(TrustTest, RevocationDeniesCertificatesThatTheStoreDoesNotKnow) {
+  const ClientIdentity stolen = ShortLived(absl::Hours(1));
+  EXPECT_TRUE(Look(As(stolen)).ok());
+  EXPECT_TRUE(Revoke("eve").is_unknown());
+  EXPECT_EQ(Look(As(stolen)).error_code(), grpc::PERMISSION_DENIED);
+  const ClientIdentity eve = Hire("eve", "viewer");
+  controller_.reset();
+  Start();
+  EXPECT_EQ(Look(As(stolen)).error_code(), grpc::PERMISSION_DENIED);
+  EXPECT_TRUE(Look(As(eve)).ok());
+  EXPECT_FALSE(Revoke("eve").is_unknown());
+  EXPECT_EQ(Look(As(eve)).error_code(), grpc::PERMISSION_DENIED);
 }
 
 // The attack: an operator's run waits for a node that is away, and is continued as the controller's

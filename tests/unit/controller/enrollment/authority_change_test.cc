@@ -117,7 +117,7 @@ TEST_F(AuthorityChangeTest, PersonIsAlongOnceEachOfTheirCertificatesIs) {
   EXPECT_THAT(PeopleBehind(), ElementsAre("bob", "eve", "zoe"));
   ASSERT_OK(users.Renew(elsewhere, pki::MakeKeyAndCsr("x").value().csr_pem, kAdmin));
   EXPECT_THAT(PeopleBehind(), ElementsAre("eve", "zoe"));
-  ASSERT_OK(users.Revoke("eve", kAdmin));
+  ASSERT_OK(users.Revoke(kAlice, "eve", kAdmin));
   EXPECT_THAT(PeopleBehind(), ElementsAre("zoe"));
   clock_.Advance(CertificateAuthority::kUserLifetime + absl::Hours(1));
   EXPECT_THAT(PeopleBehind(), IsEmpty());

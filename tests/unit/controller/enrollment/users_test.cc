@@ -15,6 +15,17 @@ class UsersTest : public EnrollmentFixture {
     return Users(*store_, *ca_, denylist_, clock_, [] {})
         .Create(name, role, pki::MakeKeyAndCsr("whatever").value().csr_pem, kAdmin);
   }
+  // A certificate that was signed here and is not in the store, as after a restore from a backup.
+  Identity Forgotten(const std::string& name) {
+    return IdentityIn(ca_->IssueUser(pki::MakeKeyAndCsr("whatever").value().csr_pem, name,
+                                     Role::kAdmin, clock_.Now(), clock_.Now() + absl::Hours(24))
+                          .value()
+                          .pem);
+  }
+  static Identity IdentityIn(absl::string_view pem) {
+    return IdentityOf(pki::ParseCertificate(pem).value()).value();
+  }
+  absl::Status Standing(const Identity& who) { return CheckStanding(who, denylist_, clock_.Now()); }
 };
 
 TEST_F(UsersTest, ACertificateStandsForThePersonAndTheRole) {
@@ -23,6 +34,7 @@ TEST_F(UsersTest, ACertificateStandsForThePersonAndTheRole) {
   const auto identity = IdentityOf(pki::ParseCertificate(*pem).value());
   ASSERT_OK(identity);
   EXPECT_EQ(identity->Actor(), "viewer:bob");
+  EXPECT_EQ(identity->signed_at, clock_.Now());
   EXPECT_EQ(LastEvent().action, "user.create");
   EXPECT_EQ(LastEvent().actor, "admin:alice");
 }
@@ -35,17 +47,96 @@ TEST_F(UsersTest, RevokingDeniesAllOfThePersonsCertificatesAndNobodyElses) {
   ASSERT_OK(first);
   ASSERT_OK(second);
   ASSERT_OK(other);
-  const auto denied = users.Revoke("bob", kAdmin);
+  const auto denied = users.Revoke(kAlice, "bob", kAdmin);
   ASSERT_OK(denied);
-  EXPECT_EQ(*denied, 2u);
+  EXPECT_EQ(denied->certificates, 2u);
+  EXPECT_TRUE(denied->is_known);
   EXPECT_EQ(cuts, 1);
   EXPECT_TRUE(denylist_.Contains(Serial(*first)));
   EXPECT_TRUE(denylist_.Contains(Serial(*second)));
   EXPECT_FALSE(denylist_.Contains(Serial(*other)));
-  EXPECT_EQ(users.Revoke("bob", kAdmin).value(), 0u);  // already denied
+  const auto again = users.Revoke(kAlice, "bob", kAdmin);
+  ASSERT_OK(again);
+  EXPECT_EQ(again->certificates, 0u);  // already denied
+  EXPECT_TRUE(again->is_known);
   const auto all = users.List();
   ASSERT_OK(all);
   EXPECT_EQ(all->size(), 3u);
+}
+
+// The attack: a certificate is stolen that the store lacks, because it was restored from a backup.
+TEST_F(UsersTest, RevokingDeniesCertificatesThatTheStoreDoesNotKnow) {
+  int cuts = 0;
+  Users users(*store_, *ca_, denylist_, clock_, [&cuts] { ++cuts; });
+  clock_.Advance(absl::Milliseconds(900));
+  const Identity stolen = Forgotten("bob"), other = Forgotten("eve");
+  Identity node = stolen;
+  node.role = Role::kNode;
+  EXPECT_OK(Standing(stolen));
+  const auto denied = users.Revoke(kAlice, "bob", kAdmin);
+  ASSERT_OK(denied);
+  EXPECT_EQ(denied->certificates, 0u);
+  EXPECT_FALSE(denied->is_known);
+  EXPECT_EQ(cuts, 1);
+  EXPECT_EQ(LastEvent().action, "user.revoke");
+  Denylist restarted;
+  ASSERT_OK(restarted.Load(*store_));
+  EXPECT_TRUE(denylist_.Denies(stolen));
+  EXPECT_TRUE(restarted.Denies(stolen));
+  EXPECT_EQ(Standing(stolen).code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_OK(Standing(other));
+  EXPECT_OK(Standing(node));
+}
+
+// After the clock was far ahead for a while.
+TEST_F(UsersTest, RevokingDeniesCertificatesWhoseRowsWereRemoved) {
+  const auto bob = Create("bob", Role::kViewer);
+  ASSERT_OK(bob);
+  ASSERT_OK(store_->Update([&](Transaction& txn) {
+    return txn.certificates().RemoveExpired(clock_.Now() + absl::Hours(24 * 400)).status();
+  }));
+  EXPECT_OK(Standing(IdentityIn(*bob)));
+  ASSERT_OK(Users(*store_, *ca_, denylist_, clock_, [] {}).Revoke(kAlice, "bob", kAdmin));
+  EXPECT_EQ(Standing(IdentityIn(*bob)).code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(UsersTest, WhatIsSignedAfterARevocationIsGoodUntilTheNextOne) {
+  Users users(*store_, *ca_, denylist_, clock_, [] {});
+  clock_.Advance(absl::Milliseconds(100));
+  const Identity before = Forgotten("bob");
+  ASSERT_OK(users.Revoke(kAlice, "bob", kAdmin));
+  clock_.Advance(absl::Milliseconds(100));
+  const auto same_second = Create("bob", Role::kViewer);
+  ASSERT_OK(same_second);
+  EXPECT_OK(Standing(IdentityIn(*same_second)));
+  clock_.Advance(absl::Seconds(1));
+  const Identity later = Forgotten("bob");
+  EXPECT_OK(Standing(later));
+  clock_.Advance(-absl::Hours(1));
+  const auto set_back = Create("bob", Role::kViewer);
+  ASSERT_OK(set_back);
+  EXPECT_OK(Standing(IdentityIn(*set_back)));
+  EXPECT_EQ(Standing(before).code(), absl::StatusCode::kPermissionDenied);
+
+  clock_.Advance(absl::Hours(2));
+  ASSERT_OK(users.Revoke(kAlice, "bob", kAdmin));
+  for (const Identity& each : {before, IdentityIn(*same_second), later, IdentityIn(*set_back)}) {
+    EXPECT_EQ(Standing(each).code(), absl::StatusCode::kPermissionDenied);
+  }
+}
+
+// The certificate that `muster init` makes is in no store.
+TEST_F(UsersTest, NobodyShutsThemselvesOutWithACertificateThatIsNotInTheStore) {
+  Users users(*store_, *ca_, denylist_, clock_, [] {});
+  const Identity first = Forgotten("alice");
+  ASSERT_OK(Create("alice", Role::kAdmin));  // another of the same name
+  EXPECT_THAT(users.Revoke(first, "alice", kAdmin),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_OK(Standing(first));
+  const auto own = Create("alice", Role::kAdmin);
+  ASSERT_OK(own);
+  ASSERT_OK(users.Revoke(IdentityIn(*own), "alice", kAdmin));
+  EXPECT_EQ(Standing(first).code(), absl::StatusCode::kPermissionDenied);
 }
 
 TEST_F(UsersTest, RenewedCertificateIsOfTheNewAuthorityAndEndsWhenTheOneAtHandDoes) {
@@ -73,7 +164,7 @@ TEST_F(UsersTest, RenewedCertificateIsOfTheNewAuthorityAndEndsWhenTheOneAtHandDo
   for (int i = 0; i < 12 && last.ok(); ++i) last = renew(bob).status();
   EXPECT_THAT(last, StatusIs(absl::StatusCode::kResourceExhausted, Said()));
   clock_.Advance(absl::Hours(2));
-  ASSERT_OK(users.Revoke("bob", kAdmin));
+  ASSERT_OK(users.Revoke(kAlice, "bob", kAdmin));
   EXPECT_THAT(renew(bob), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
@@ -89,12 +180,12 @@ TEST_F(UsersTest, CertificateThatNobodyHasSignedHereIsNotRenewed) {
               StatusIs(absl::StatusCode::kPermissionDenied, Said()));
 }
 
-TEST_F(UsersTest, RefusesBadNamesAndUnknownPeople) {
+TEST_F(UsersTest, RefusesBadNames) {
   EXPECT_THAT(Create("a/b", Role::kViewer), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Create("", Role::kViewer), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   EXPECT_THAT(Create("n", Role::kNode), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
-  EXPECT_THAT(Users(*store_, *ca_, denylist_, clock_, [] {}).Revoke("nobody", kAdmin),
-              StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_THAT(Users(*store_, *ca_, denylist_, clock_, [] {}).Revoke(kAlice, "a/b", kAdmin),
+              StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 }  // namespace

@@ -93,6 +93,8 @@ TEST_F(WebSessionsTest, ASessionEndsWithTheCertificate) {
 TEST_F(WebSessionsTest, ARevokedPersonHasNoSessionAndNoLink) {
   const std::string cookie = sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret)->secret;
   const std::string link = sessions_.MakeLink(Person("vera")).secret;
+  const std::string unknown =  // by a certificate that the store does not know
+      sessions_.Redeem(sessions_.MakeLink(Person("vera", "ef")).secret)->secret;
   const std::string other =
       sessions_.Redeem(sessions_.MakeLink(Person("otto", "cd")).secret)->secret;
   const std::unique_ptr<Store> store = OpenStore(":memory:").value();
@@ -109,6 +111,7 @@ TEST_F(WebSessionsTest, ARevokedPersonHasNoSessionAndNoLink) {
   ASSERT_OK(denylist_.Load(*store));
   EXPECT_THAT(sessions_.Find(cookie), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_FALSE(sessions_.Redeem(link).ok());
+  EXPECT_FALSE(sessions_.Find(unknown).ok());
   EXPECT_OK(sessions_.Find(other));
 }
 

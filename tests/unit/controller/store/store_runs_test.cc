@@ -55,6 +55,7 @@ TEST(StoreRuns, ComeBackNewestFirst) {
     EXPECT_THAT(all[0].plays, ElementsAre("slurm controller", "workers, all"));
     EXPECT_THAT(all[1].plays, IsEmpty());
     EXPECT_EQ(all[1].finished_at, kRunsNow + absl::Seconds(5));
+    EXPECT_EQ(all[1].mandate.asked_at, kRunsNow);
     EXPECT_EQ(all[0].request.size(), 3u);
     EXPECT_EQ(txn.runs().List(1)->size(), 1u);
     ASSIGN_OR_RETURN(const auto running, txn.runs().ListRunning());

@@ -207,6 +207,27 @@ TEST_F(StoreTablesTest, RevokedCertificatesAreRemovedWithTheirAuthorityOnly) {
   }));
 }
 
+TEST_F(StoreTablesTest, RevokedPeopleAreKeptByNameWhetherTheyHaveCertificatesOrNot) {
+  const absl::Time later = kTablesNow + absl::Hours(1);
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.certificates().Insert(SampleCertificate("cc", "")));
+    RETURN_IF_ERROR(txn.certificates().RevokeByUser("zoe", kTablesNow));
+    RETURN_IF_ERROR(txn.certificates().RevokeByUser("alice", later));
+    return txn.certificates().RevokeByUser("alice", kTablesNow);  // the clock was set back
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(*txn.certificates().ListDenied(), ElementsAre("cc"));
+    ASSIGN_OR_RETURN(const std::vector<DeniedUserRecord> people,
+                     txn.certificates().ListDeniedUsers());
+    EXPECT_EQ(people.size(), 2u);
+    EXPECT_EQ(people.at(0).name, "alice");
+    EXPECT_EQ(people.at(0).denied_before, later);
+    EXPECT_EQ(people.at(1).name, "zoe");
+    EXPECT_EQ(people.at(1).denied_before, kTablesNow);
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(StoreTablesTest, CertificateOfNoNodeIsRefused) {
   EXPECT_THAT(Update([](Transaction& txn) {
                 return txn.certificates().Insert(SampleCertificate("aa", "nobody"));

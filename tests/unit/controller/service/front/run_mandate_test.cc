@@ -41,5 +41,22 @@ TEST(RunMandateTest, PoliciesNeedNoCertificateAndPeopleDo) {
   }
 }
 
+// The attack: a run that was asked for with a stolen certificate, of which a restored store knows
+// nothing, waits for a node that is away.
+TEST(RunMandateTest, RevocationEndsThoseOfCertificatesThatTheStoreDoesNotKnow) {
+  FakeClock clock;
+  const std::unique_ptr<Store> store = OpenStore(":memory:").value();
+  const absl::Time now = clock.Now(), later = now + absl::Hours(1);
+  ASSERT_OK(
+      store->Update([&](Transaction& txn) { return txn.certificates().RevokeByUser("bob", now); }));
+  Denylist denylist;
+  ASSERT_OK(denylist.Load(*store));
+  EXPECT_THAT(CheckMandate({"operator:bob", "01", later, now}, *store, denylist, now),
+              StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+  EXPECT_OK(
+      CheckMandate({"operator:bob", "02", later, now + absl::Seconds(1)}, *store, denylist, now));
+  EXPECT_OK(CheckMandate({"operator:eve", "03", later, now}, *store, denylist, now));
+}
+
 }  // namespace
 }  // namespace muster::controller
