@@ -45,6 +45,11 @@ struct ActiveRollout {
     for (const RolloutNodeRecord& node : nodes) names.push_back(node.node);
     return names;
   }
+  // Whether the node is to be validated, and that has not begun.
+  bool waits_for_suite(size_t node) const {
+    return step(node) == v1::ROLLOUT_STEP_VALIDATING && nodes[node].validation_id.empty() &&
+           !request.suite().empty() && node < worker_count();
+  }
   v1::RolloutState state() const { return static_cast<v1::RolloutState>(record.state); }
   v1::RolloutStep step(size_t node) const { return static_cast<v1::RolloutStep>(nodes[node].step); }
 };

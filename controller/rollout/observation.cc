@@ -75,6 +75,7 @@ RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen, Absenc
     const bool is_known = in_slurm != seen.nodes.end();
     node.is_worker = i < rollout.worker_count();
     node.waits_for_run = node.step == v1::ROLLOUT_STEP_APPLYING && stored.run_id.empty();
+    node.waits_for_suite = rollout.waits_for_suite(i);
     node.is_available = node.is_connected && (!seen.has_slurm || !node.is_worker ||
                                               (is_known && in_slurm->second.takes_jobs));
     node.is_silent = is_known && in_slurm->second.is_silent;

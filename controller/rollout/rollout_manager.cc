@@ -394,10 +394,8 @@ absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening
     const RolloutNodeRecord& node = rollout.nodes[i];
     const bool needs_run =
         step == v1::ROLLOUT_STEP_APPLYING && node.run_id.empty() && !IsEnding(rollout.state());
-    const bool needs_suite = step == v1::ROLLOUT_STEP_VALIDATING && node.validation_id.empty() &&
-                             !rollout.request.suite().empty() && i < rollout.worker_count();
     const bool needs_requeue = !JobsToRequeue(rollout, i, seen_).empty();
-    if (!needs_run && !needs_suite && !needs_requeue) continue;
+    if (!needs_run && !rollout.waits_for_suite(i) && !needs_requeue) continue;
     const auto retry = rollout.retry_at.find(i);
     const bool is_due = retry == rollout.retry_at.end() || retry->second <= now ||
                         retry->second - now > kRetryInterval;  // the clock was set back

@@ -222,10 +222,11 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     decisions.push_back({Decision::kComplete, "", ""});
     return;
   }
-  // What is being updated goes on, and the rollout completes when that was all.
+  // What has begun goes on, and the rollout completes when that was all.
   const bool begins =
-      pending > 0 || std::any_of(view.nodes.begin(), view.nodes.end(),
-                                 [](const NodeView& node) { return node.waits_for_run; });
+      pending > 0 || std::any_of(view.nodes.begin(), view.nodes.end(), [](const NodeView& node) {
+        return node.waits_for_run || node.waits_for_suite;
+      });
   if (!view.no_mandate.empty() && begins) {
     decisions.push_back({Decision::kPause, "", view.no_mandate});
     return;

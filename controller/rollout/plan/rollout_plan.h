@@ -40,8 +40,9 @@ struct NodeView {
   std::vector<SlurmJob> jobs;  // on it now
   // It is not in the cluster any more: it counts against no limit, and is left out.
   bool is_removed = false;
-  bool waits_for_run = false;  // it is to be updated, and its run has not begun
-  std::string busy;            // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
+  bool waits_for_run = false;    // it is to be updated, and its run has not begun
+  bool waits_for_suite = false;  // it is to be validated, and that has not begun
+  std::string busy;              // "run r-7k3m9q2x of admin:ann": other work holds it. "": none
 };
 
 // An agent that starts anew, and all of them after a start of the controller, connect within this

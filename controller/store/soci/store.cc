@@ -89,8 +89,8 @@ absl::Status CreateFile(const std::string& path) {
   if (fd < 0 && errno == ELOOP) {
     return absl::FailedPreconditionError(
         absl::StrCat("the store ", path,
-                     " is a symbolic link: put the file itself there, or make state_directory the "
-                     "folder that holds it"));
+                     " is a symbolic link: put the file itself there, with its -wal, or make "
+                     "state_directory the folder that holds it"));
   }
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("opening the store ", path));
   close(fd);

@@ -499,6 +499,10 @@ TEST(Decide, WithoutAMandateNodesGoBackAndNoneIsTaken) {
   EXPECT_THAT(Words(view), IsEmpty());
   view.nodes[2].waits_for_run = true;
   EXPECT_THAT(Words(view), ElementsAre("pause"));
+  view.nodes[2] = Held("c003", v1::ROLLOUT_STEP_VALIDATING);
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.nodes[2].waits_for_suite = true;
+  EXPECT_THAT(Words(view), ElementsAre("pause"));
   view.nodes[2] = Ended("c003", v1::ROLLOUT_STEP_DONE, kHour);
   EXPECT_THAT(Words(view), ElementsAre("complete"));
 }
