@@ -187,7 +187,7 @@ FilterResult RegexReplace(Call& call) {
   bool after_match = false;  // an empty match right after a match does not count
   while (at <= text.size()) {
     // A match may be known only at the end of the text: "a" of the pattern "a.*z|a".
-    if (!call.context.budget.Spend(1 + (text.size() - at) / 16384) ||
+    if (!call.context.budget.Spend(1 + (text.size() - at) / 8192) ||
         !call.context.budget.SpendText(out.size() / 16))
       return call.context.budget.status();
     if (out.size() > call.context.budget.limits().max_output) break;
