@@ -147,7 +147,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   // hammered.
   renew_at_ =
       std::max(RenewAt(life, absl::Uniform(random_, 0.0, 1.0)), clock_.Now() + absl::Seconds(1));
-  // Of what an earlier connection has left only the newest look says anything.
+  // Only the newest of the looks that an earlier connection has left says anything.
   while (facts_to_send_.size() > 1) facts_to_send_.pop_front();
   ControllerStream stream(channel, mailbox_, clock_);
   stream.Start();

@@ -132,8 +132,8 @@ class Boots {
   // NotFound, InvalidArgument, FailedPrecondition: it cannot be, with the reason.
   absl::Status OrderForDisk(const std::string& order_id, const std::string& node,
                             const std::string& image, const Actor& actor);
-  // Takes back the node's order if it is still that one. A boot that has begun by it goes on: what
-  // it writes is on the disk all the same.
+  // Takes back the node's order if it is still that one. A boot that has begun by it continues:
+  // what it writes is on the disk all the same.
   absl::Status TakeBack(const std::string& order_id, const std::string& node);
   // The nodes that had an order.
   absl::StatusOr<std::vector<std::string>> Clear(const std::vector<const Node*>& nodes,

@@ -72,7 +72,7 @@ std::string LackOfMandate(const RolloutCollaborators& with, const RolloutRecord&
   const absl::Status may = with.may_continue(CreatorOf(record).mandate);
   if (!absl::IsPermissionDenied(may)) return "";
   return absl::StrCat(may.message(), "; muster rollout abort ", record.rollout_id,
-                      " ends it, and muster rollout resume goes on once they may again");
+                      " ends it, and muster rollout resume continues it once they may again");
 }
 
 // Enters what was begun for the nodes and could not be stored.
@@ -358,7 +358,7 @@ absl::Time RolloutManager::Step() {
 
 absl::Status RolloutManager::Advance(ActiveRollout& rollout, std::vector<Opening>& openings) {
   const absl::Time now = with_.clock.Now();
-  // Otherwise a node would be left out while its run goes on.
+  // Otherwise a node would be left out while its run continues.
   if (IsEnding(rollout.state())) RETURN_IF_ERROR(EnterLostWork(with_.store, rollout, now));
   std::vector<NodeMove> moves;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {

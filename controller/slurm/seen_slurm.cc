@@ -12,34 +12,31 @@ SeenSlurm::SeenSlurm(SlurmControl& slurm, std::function<bool()> is_given_up,
 
 absl::StatusOr<std::vector<SlurmNode>> SeenSlurm::Nodes() {
   absl::StatusOr<std::vector<SlurmNode>> nodes = slurm_.Nodes();
-  if (!nodes.ok()) return Judge(nodes.status());
-  if (!nodes->empty()) is_seen_ = true;
-  return nodes;
+  if (nodes.ok() && !nodes->empty()) is_seen_ = true;
+  return Judged(std::move(nodes));
 }
 
 absl::StatusOr<LeftAlone> SeenSlurm::Drain(const std::vector<NodeChange>& nodes,
                                            const std::string& reason) {
-  absl::StatusOr<LeftAlone> left = slurm_.Drain(nodes, reason);
-  if (!left.ok()) return Judge(left.status());
-  return left;
+  return Judged(slurm_.Drain(nodes, reason));
 }
 
 absl::StatusOr<LeftAlone> SeenSlurm::Undrain(const std::vector<NodeChange>& nodes) {
-  absl::StatusOr<LeftAlone> left = slurm_.Undrain(nodes);
-  if (!left.ok()) return Judge(left.status());
-  return left;
+  return Judged(slurm_.Undrain(nodes));
 }
 
 absl::StatusOr<SlurmJobsByNode> SeenSlurm::JobsOn(const std::vector<std::string>& nodes) {
-  absl::StatusOr<SlurmJobsByNode> jobs = slurm_.JobsOn(nodes);
-  if (!jobs.ok()) return Judge(jobs.status());
-  return jobs;
+  return Judged(slurm_.JobsOn(nodes));
 }
 
 absl::StatusOr<LeftAlone> SeenSlurm::Requeue(const std::vector<JobOnNode>& jobs) {
-  absl::StatusOr<LeftAlone> left = slurm_.Requeue(jobs);
-  if (!left.ok()) return Judge(left.status());
-  return left;
+  return Judged(slurm_.Requeue(jobs));
+}
+
+template <typename Answer>
+absl::StatusOr<Answer> SeenSlurm::Judged(absl::StatusOr<Answer> answer) {
+  if (answer.ok()) return answer;
+  return Judge(answer.status());
 }
 
 absl::Status SeenSlurm::Judge(const absl::Status& error) {

@@ -29,7 +29,9 @@ class SeenSlurm final : public SlurmControl {
   absl::StatusOr<LeftAlone> Requeue(const std::vector<JobOnNode>& jobs) override;
 
  private:
-  // What an error means to the caller.
+  // The answer, with what an error means to the caller.
+  template <typename Answer>
+  absl::StatusOr<Answer> Judged(absl::StatusOr<Answer> answer);
   absl::Status Judge(const absl::Status& error);
 
   SlurmControl& slurm_;

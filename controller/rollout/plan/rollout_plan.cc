@@ -222,7 +222,7 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     decisions.push_back({Decision::kComplete, "", ""});
     return;
   }
-  // What has begun goes on, and the rollout completes when that was all.
+  // Work that has begun continues, and the rollout completes when no other is left.
   const bool begins =
       pending > 0 || std::any_of(view.nodes.begin(), view.nodes.end(), [](const NodeView& node) {
         return node.waits_for_run || node.waits_for_suite;

@@ -255,8 +255,8 @@ class PairMatrixMaker::Rates {
   };
 
   void SetSpeeds() {
-    // Of the ports of one name of peers. A node has one vote; of two, the slower one counts, so
-    // that nobody makes the port of another faster than it is.
+    // Peers vote on the speed of their ports of one name, one vote each. Of two votes the slower
+    // one counts, so that nobody makes the port of another faster than it is.
     std::map<std::pair<absl::string_view, absl::string_view>, std::vector<double>> of_peers;
     for (const auto& [port, speed] : reported_speeds_) {
       const std::string& peers = nodes_[port.first].rdma_peers;

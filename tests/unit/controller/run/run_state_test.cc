@@ -293,7 +293,7 @@ TEST_F(RunStateTest, CancelAfterARestartStopsAndAwaitsWhoHasThePlan) {
       for (const char* uuid : {"ua", "ub"}) state.OnFacts(uuid);
     EXPECT_THAT(Words(state.Cancel()),
                 ElementsAre("cancel a", "cancel b", "finished b", "finished c"));
-    // What goes on meanwhile begins nothing.
+    // Nothing begins by what still happens meanwhile.
     for (const char* uuid : {"ua", "ub"}) EXPECT_THAT(Words(state.OnFacts(uuid)), IsEmpty());
     EXPECT_THAT(state.PlanTargets(), IsEmpty());
     EXPECT_THAT(Words(state.Compiled({"a"}, {})), IsEmpty());
