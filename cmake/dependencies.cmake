@@ -18,6 +18,7 @@ pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 pkg_check_modules(BLKID REQUIRED IMPORTED_TARGET blkid)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(FREEIPMI REQUIRED IMPORTED_TARGET libfreeipmi)
+pkg_check_modules(IPMICONSOLE REQUIRED IMPORTED_TARGET libipmiconsole)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
 
 # muster_static_archives(<target> <archive>…): an interface target over lib<archive>.a files. The

@@ -231,7 +231,8 @@ void AddVerb(CLI::App& power, Context& context, const Verb& verb) {
 
 void AddPower(CLI::App& app, Context& context) {
   CLI::App* power = app.add_subcommand(
-      "power", "Machines on and off by their BMCs: status, on, off, cycle, reset, identify");
+      "power",
+      "Machines on and off by their BMCs: status, on, off, cycle, reset, identify, console");
   power->require_subcommand(1);
 
   CLI::App* status = power->add_subcommand("status", "Ask BMCs whether their machines are on");
@@ -243,6 +244,7 @@ void AddPower(CLI::App& app, Context& context) {
   SetAction(status, context, [&context, options] { return Read(context, *options); });
 
   for (const Verb& verb : kVerbs) AddVerb(*power, context, verb);
+  AddPowerConsole(*power, context);
 }
 
 }  // namespace muster::cli

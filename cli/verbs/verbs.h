@@ -62,6 +62,7 @@ void AddNodeDiscover(CLI::App& node, Context& context);
 void AddNodeReboot(CLI::App& node, Context& context);
 void AddNodeRemove(CLI::App& node, Context& context);
 void AddNodeReplace(CLI::App& node, Context& context);
+void AddPowerConsole(CLI::App& power, Context& context);
 void AddRma(CLI::App& validate, Context& context);
 void AddSecretRotate(CLI::App& secret, Context& context);
 

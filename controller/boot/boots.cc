@@ -277,6 +277,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
   ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   const absl::Time now = means_.clock.Now();
   const Node* const node = inventory == nullptr ? nullptr : inventory->FindMac(mac);
+  if (node != nullptr) means_.on_boot(node->name);
   absl::MutexLock lock(&mutex_);
   if (node == nullptr) {
     unknown_.Add(mac, peer, now);

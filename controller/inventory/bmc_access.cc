@@ -103,6 +103,11 @@ bool SetCipherSuite(const Json& value, BmcAccess& access) {
   return true;
 }
 
+bool SetConsole(const Json& value, BmcAccess& access) {
+  access.has_console = value == true;
+  return value.is_boolean();
+}
+
 struct Row {
   absl::string_view name;
   bool (*set)(const Json& value, BmcAccess& access);
@@ -127,6 +132,7 @@ constexpr Row kRows[] = {
     {"bmc_cycle_after", &SetCycleAfter, "must be a time from 2m to 24h, such as \"15m\"",
      std::nullopt},
     {"bmc_cipher_suite", &SetCipherSuite, "must be 17 or 3", BmcProtocol::kIpmi},
+    {"bmc_console", &SetConsole, "must be true or false", BmcProtocol::kIpmi},
 };
 
 const Row* RowOf(absl::string_view name) {

@@ -36,6 +36,7 @@ struct BmcAccess {
   std::optional<absl::Duration> cycle_after;
   // IPMI.
   uint8_t cipher_suite = 17;
+  bool has_console = false;  // it is read while the machine boots, and whenever somebody asks
 };
 
 // Describes the fault of a value ("must be redfish or ipmi"); "": it has none, or the variable is

@@ -7,11 +7,10 @@
 
 namespace muster::controller::power {
 
-std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, std::string password, Cancelled cancelled) {
-  SecretBuffer secret(std::move(password));
+std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, SecretBuffer password, Cancelled cancelled) {
   if (access.protocol == BmcProtocol::kIpmi)
-    return std::make_unique<IpmiBmc>(access, std::move(secret));
-  return std::make_unique<RedfishBmc>(access, std::move(secret), std::move(cancelled));
+    return std::make_unique<IpmiBmc>(access, std::move(password));
+  return std::make_unique<RedfishBmc>(access, std::move(password), std::move(cancelled));
 }
 
 }  // namespace muster::controller::power

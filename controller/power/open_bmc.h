@@ -2,14 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "controller/inventory/bmc_access.h"
 #include "controller/power/bmc.h"
+#include "controller/secret/secret_buffer.h"
 
 namespace muster::controller::power {
 
 // Speaks to no BMC yet.
-std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, std::string password, Cancelled cancelled);
+std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, SecretBuffer password, Cancelled cancelled);
 
 }  // namespace muster::controller::power

@@ -16,6 +16,7 @@
 #include "controller/claim/node_claims.h"
 #include "controller/feed/ready_callback.h"
 #include "controller/playbook/compiler.h"
+#include "controller/power/bmc_password.h"
 #include "controller/power/power_guard.h"
 #include "controller/store/store.h"
 #include "muster/v1/power.pb.h"
@@ -23,8 +24,6 @@
 namespace muster::controller::power {
 namespace {
 
-// As whom passwords are read: what `muster secret set --roles` has to name.
-constexpr char kReader[] = "power";
 // How often a thread that waits for its turn looks.
 constexpr absl::Duration kTurnInterval = absl::Milliseconds(200);
 constexpr size_t kMaxFailureText = 300;  // of one machine, in the audit log
@@ -341,13 +340,8 @@ absl::Status PowerControl::AwaitTurn(Execution& execution, const PowerTarget& ta
 PowerOutcome PowerControl::OutcomeFor(Execution& execution, const PowerTarget& target) {
   if (!target.access.ok()) return {target.access.status(), PowerState::kUnknown, ""};
   const BmcAccess& access = *target.access;
-  absl::StatusOr<std::string> password =
-      with_.secrets.Get(access.password_secret, std::nullopt, {kReader, ""});
-  if (!password.ok())
-    return {Annotate(password.status(), absl::StrCat("secret ", access.password_secret)),
-            PowerState::kUnknown, ""};
-  // As a file or an editor may have it.
-  if (absl::EndsWith(*password, "\n")) password->pop_back();
+  absl::StatusOr<SecretBuffer> password = ReadBmcPassword(with_.secrets, access);
+  if (!password.ok()) return {password.status(), PowerState::kUnknown, ""};
   // An order is not cut off half-way; a question may be.
   const Cancelled is_stopped =
       IsChange(execution.action.order.verb) ? Cancelled() : [this] { return IsStopping(); };
@@ -362,6 +356,7 @@ PowerOutcome PowerControl::OutcomeFor(Execution& execution, const PowerTarget& t
           },
       .on_asked =
           [&](absl::string_view words) {
+            if (BootsMachine(execution.action.order.verb)) with_.on_boot(target.node);
             {
               absl::MutexLock lock(&mutex_);
               for (size_t i = 0; i < execution.names.size(); ++i) {

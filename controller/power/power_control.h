@@ -20,6 +20,7 @@
 #include "controller/power/power_pace.h"
 #include "controller/power/power_steps.h"
 #include "controller/power/power_targets.h"
+#include "controller/secret/secret_buffer.h"
 
 namespace muster::v1 {
 class PowerEvent;
@@ -54,7 +55,9 @@ struct PowerCollaborators {
   SecretSource& secrets;  // asked as the reader "power"
   NodeClaims& claims;
   slurm::SlurmControl& slurm;
-  std::function<std::unique_ptr<Bmc>(const BmcAccess&, std::string password, Cancelled)> open_bmc;
+  std::function<std::unique_ptr<Bmc>(const BmcAccess&, SecretBuffer password, Cancelled)> open_bmc;
+  // The BMC of the node has taken an order by which the machine boots. Does not block.
+  std::function<void(const std::string& node)> on_boot = [](const std::string&) {};
   std::function<void(absl::string_view)> warn;  // writes to the log
   size_t threads = 32;                          // so many BMCs are spoken to at once
   PowerPatience patience = {};

@@ -16,15 +16,16 @@ struct VerbRow {
   PowerVerb verb;
   absl::string_view name;
   bool is_disruptive;
+  bool boots;
 };
 constexpr VerbRow kVerbs[] = {
-    {PowerVerb::kStatus, "status", false},
-    {PowerVerb::kOn, "on", false},
-    {PowerVerb::kOff, "off", true},
-    {PowerVerb::kCycle, "cycle", true},
-    {PowerVerb::kReset, "reset", true},
-    {PowerVerb::kIdentify, "identify", false},
-    {PowerVerb::kEndIdentify, "identify --off", false},
+    {PowerVerb::kStatus, "status", false, false},
+    {PowerVerb::kOn, "on", false, true},
+    {PowerVerb::kOff, "off", true, false},
+    {PowerVerb::kCycle, "cycle", true, true},
+    {PowerVerb::kReset, "reset", true, true},
+    {PowerVerb::kIdentify, "identify", false, false},
+    {PowerVerb::kEndIdentify, "identify --off", false, false},
 };
 
 const VerbRow& RowOf(PowerVerb verb) {
@@ -220,6 +221,8 @@ class Steps {
 absl::string_view PowerVerbName(PowerVerb verb) { return RowOf(verb).name; }
 
 bool IsDisruptive(PowerVerb verb) { return RowOf(verb).is_disruptive; }
+
+bool BootsMachine(PowerVerb verb) { return RowOf(verb).boots; }
 
 PowerOutcome CarryOut(Bmc& bmc, const PowerOrder& order, const PowerPatience& patience,
                       const PowerSurroundings& around) {

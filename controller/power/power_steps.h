@@ -19,6 +19,8 @@ enum class PowerVerb { kStatus, kOn, kOff, kCycle, kReset, kIdentify, kEndIdenti
 absl::string_view PowerVerbName(PowerVerb verb);  // "on", "identify", "identify --off"
 // Off, cycle and reset: what runs on the machine dies.
 bool IsDisruptive(PowerVerb verb);
+// On, cycle and reset: the machine boots.
+bool BootsMachine(PowerVerb verb);
 
 struct PowerOrder {
   PowerVerb verb = PowerVerb::kStatus;

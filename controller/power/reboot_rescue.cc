@@ -32,12 +32,14 @@ std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
 
 RebootRescue::RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory,
                            Clock& clock, PowerControl& control,
+                           std::function<void(const std::string& node)> on_reboot,
                            std::function<void(absl::string_view)> warn)
     : store_(store),
       sessions_(sessions),
       inventory_(inventory),
       clock_(clock),
       control_(control),
+      on_reboot_(std::move(on_reboot)),
       warn_(std::move(warn)),
       since_(clock.Now()),
       worker_(clock, [this] { return Step(); }) {}
@@ -61,6 +63,9 @@ absl::Status RebootRescue::Look(absl::Time now) {
   for (const RebootRecord& reboot : open) kept.insert(tries_.extract(reboot.permit_id));
   tries_ = std::move(kept);
   if (open.empty()) return absl::OkStatus();
+  for (const RebootRecord& reboot : open) {
+    if (!sessions_.IsConnected(reboot.node_uuid)) on_reboot_(reboot.node);
+  }
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
   const Inventory& inventory = *current.inventory;
   const auto is_up = [this](const std::string& uuid) { return sessions_.IsConnected(uuid); };

@@ -41,9 +41,11 @@ class RebootRescue {
   // leaves entries in the audit log.
   static constexpr absl::Duration kTryGap = absl::Minutes(1);
 
-  // The references must outlive the object. `warn` writes to the log.
+  // The references must outlive the object. `on_reboot` is told at each look which nodes reboot; it
+  // does not block. `warn` writes to the log.
   RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory, Clock& clock,
-               PowerControl& control, std::function<void(absl::string_view)> warn);
+               PowerControl& control, std::function<void(const std::string& node)> on_reboot,
+               std::function<void(absl::string_view)> warn);
 
   void Start() { worker_.Start(); }
   void Stop() { worker_.Stop(); }
@@ -68,6 +70,7 @@ class RebootRescue {
   InventorySource& inventory_;
   Clock& clock_;
   PowerControl& control_;
+  const std::function<void(const std::string& node)> on_reboot_;
   const std::function<void(absl::string_view)> warn_;
   const absl::Time since_;
   std::map<std::string, Tries> tries_;  // by permit; the worker's own

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/console/console_captures.h"
 #include "controller/inventory/inventory.h"
 #include "controller/power/power_control.h"
 #include "controller/power/power_guard.h"
@@ -120,6 +122,25 @@ grpc::ServerWriteReactor<v1::PowerEvent>* PowerService::ReadPower(
 grpc::ServerWriteReactor<v1::PowerEvent>* PowerService::ChangePower(
     grpc::CallbackServerContext* context, const v1::ChangePowerRequest* request) {
   return Begin(context, [&] { return ActionOf(*request); });
+}
+
+grpc::Status PowerService::ReadConsole(grpc::ServerContext*, const v1::ReadConsoleRequest* request,
+                                       v1::ReadConsoleResponse* response) {
+  if (const absl::Status valid = Validate(*request); !valid.ok()) return ToGrpc(valid);
+  const size_t most = request->rows() == 0 ? console::ConsoleText::kMostRows : request->rows();
+  absl::StatusOr<console::ConsoleView> view =
+      consoles_.Read(request->node(), request->after(), most, request->follow());
+  if (!view.ok()) return ToGrpc(view.status());
+  for (console::ConsoleRow& row : view->rows) {
+    v1::ConsoleRow& to = *response->add_rows();
+    to.set_number(row.number);
+    *to.mutable_time() = ToTimestamp(row.time);
+    to.set_text(std::move(row.text));
+  }
+  response->set_is_read(view->is_read);
+  response->set_is_established(view->is_established);
+  response->set_trouble(view->trouble);
+  return grpc::Status::OK;
 }
 
 }  // namespace muster::controller

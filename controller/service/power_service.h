@@ -1,4 +1,4 @@
-// The power of machines.
+// The power of machines, and their consoles.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,24 @@ class AgentSessions;
 class InventorySource;
 class OpenCalls;
 class Store;
+namespace console {
+class ConsoleCaptures;
+}
 namespace power {
 class PowerControl;
 struct PowerAction;
 }  // namespace power
 
-// PowerService. Thread-safe. Calls hold no thread.
+// PowerService. Thread-safe. Streams hold no thread.
 class PowerService final
     : public v1::PowerService::WithCallbackMethod_ReadPower<
           v1::PowerService::WithCallbackMethod_ChangePower<v1::PowerService::Service>> {
  public:
   // The references must outlive the object.
-  PowerService(power::PowerControl& control, InventorySource& inventory, Store& store,
-               AgentSessions& sessions, OpenCalls& calls)
+  PowerService(power::PowerControl& control, console::ConsoleCaptures& consoles,
+               InventorySource& inventory, Store& store, AgentSessions& sessions, OpenCalls& calls)
       : control_(control),
+        consoles_(consoles),
         inventory_(inventory),
         store_(store),
         sessions_(sessions),
@@ -36,6 +40,8 @@ class PowerService final
                                                       const v1::ReadPowerRequest* request) override;
   grpc::ServerWriteReactor<v1::PowerEvent>* ChangePower(
       grpc::CallbackServerContext* context, const v1::ChangePowerRequest* request) override;
+  grpc::Status ReadConsole(grpc::ServerContext* context, const v1::ReadConsoleRequest* request,
+                           v1::ReadConsoleResponse* response) override;
 
  private:
   grpc::ServerWriteReactor<v1::PowerEvent>* Begin(
@@ -46,6 +52,7 @@ class PowerService final
   absl::Status AddTargets(const std::string& selector, power::PowerAction& action);
 
   power::PowerControl& control_;
+  console::ConsoleCaptures& consoles_;
   InventorySource& inventory_;
   Store& store_;
   AgentSessions& sessions_;

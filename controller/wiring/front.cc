@@ -131,9 +131,10 @@ Front::Front(const Config& config, Core& core, Work& work)
       drift(work.drift, core.inventory, *core.resources.store, core.registry, core.facts),
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
-      power(work.power, core.inventory, *core.resources.store, core.registry, core.open_calls),
+      power(work.power, work.consoles, core.inventory, *core.resources.store, core.registry,
+            core.open_calls),
       readings(work.readings, core.inventory, *core.resources.store),
-      boots(work.boots, core.inventory, config.boot_listen != "off"),
+      boots(work.boots, work.consoles, core.inventory, config.boot_listen != "off"),
       notifications(work.notifications),
       snapshot_changes(
           *core.resources.snapshots, *core.resources.store, downloads, processes,

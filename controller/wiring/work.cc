@@ -12,6 +12,7 @@
 #include "common/value/node_reboot.h"
 #include "controller/backup/backup_record.h"
 #include "controller/config.h"
+#include "controller/console/sol_line.h"
 #include "controller/gate/open_gate.h"
 #include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
@@ -64,6 +65,7 @@ Work::Work(const Config& config, Core& core)
           }),
       approvals(*core.resources.store, core.clock, BundleLoader(*core.resources.blobs),
                 config.operator_bundles == "approved"),
+      consoles(ForConsoles()),
       boots(ForBoots(config)),
       root_chunks(core.resources.images->artifacts(), core.clock),
       runs(ForRuns(config)),
@@ -75,7 +77,9 @@ Work::Work(const Config& config, Core& core)
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
       readings(core.registry, core.clock),
       power(ForPower()),
-      rescue(*core.resources.store, core.registry, core.inventory, core.clock, power, LogWarning),
+      rescue(
+          *core.resources.store, core.registry, core.inventory, core.clock, power,
+          [this](const std::string& node) { consoles.OnBoot(node); }, LogWarning),
       timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
                   core.clock) {
@@ -105,6 +109,7 @@ absl::Status Work::Start() {
   policies.Start();
   drift.Start();
   commands.Start();
+  consoles.Start();
   power.Start();
   rescue.Start();
   timelines.Start();
@@ -131,6 +136,7 @@ void Work::Stop() {
   housekeeper.Stop();
   rescue.Stop();
   power.Stop();
+  consoles.Stop();
   health.Stop();
   drift.Stop();
   policies.Stop();
@@ -376,6 +382,28 @@ rollout::RolloutCollaborators Work::ForRollouts(const Config& config) {
   };
 }
 
+console::ConsoleCaptures::Means Work::ForConsoles() {
+  return {
+      .clock = core_.clock,
+      .secrets = *core_.resources.secrets,
+      .inventory = [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+        ASSIGN_OR_RETURN(InventoryVersion latest, core_.inventory.Latest());
+        return std::move(latest.inventory);
+      },
+      .is_connected =
+          [this](const std::string& node) {
+            std::string uuid;
+            const absl::Status read = core_.resources.store->View([&](Transaction& txn) {
+              const absl::StatusOr<NodeRecord> record = txn.nodes().GetByName(node);
+              if (record.ok()) uuid = record->uuid;
+              return record.status();
+            });
+            return read.ok() && core_.registry.IsConnected(uuid);
+          },
+      .open = console::OpenConsole,
+  };
+}
+
 power::PowerCollaborators Work::ForPower() {
   return {
       .store = *core_.resources.store,
@@ -384,6 +412,7 @@ power::PowerCollaborators Work::ForPower() {
       .claims = claims,
       .slurm = slurm,
       .open_bmc = power::OpenBmc,
+      .on_boot = [this](const std::string& node) { consoles.OnBoot(node); },
       .warn = LogWarning,
   };
 }
@@ -403,6 +432,7 @@ boot::Boots::Means Work::ForBoots(const Config& config) {
                .controller = config.controller_address,
                .ca_pin = core_.resources.join_pin},
       .listen = config.boot_listen,
+      .on_boot = [this](const std::string& node) { consoles.OnBootSeen(node); },
   };
 }
 

@@ -12,6 +12,7 @@
 #include "controller/boot/root_chunks.h"
 #include "controller/claim/node_claims.h"
 #include "controller/command/node_commands.h"
+#include "controller/console/console_captures.h"
 #include "controller/drift/drift_checks.h"
 #include "controller/gate/reboot_drains.h"
 #include "controller/gate/service_gate.h"
@@ -71,6 +72,7 @@ struct Work {
   OrdersOfImages(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
+  console::ConsoleCaptures::Means ForConsoles();
   power::PowerCollaborators ForPower();
   boot::Boots::Means ForBoots(const Config& config);
   // The facts that a node was asked for are in the store, or refused.
@@ -91,6 +93,7 @@ struct Work {
   validation::ValidationManager validations;
   validation::FollowUps follow_ups;
   BundleApprovals approvals;
+  console::ConsoleCaptures consoles;
   boot::Boots boots;
   boot::RootChunks root_chunks;
   PlaybookCompiler compiler;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Machines by their BMCs, which speak IPMI to the controller and pull the plugs of the lab's nodes:
-# refused under a job, off and on again, a wrong password, what a BMC says of a power supply, and a node
-# that hangs at a reboot, which is power cycled once and finishes its plan.
+# refused under a job, off and on again with what the machine writes to its console, a wrong password, what a
+# BMC says of a power supply, and a node that hangs at a reboot, which is power cycled once and finishes its plan.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -73,6 +73,7 @@ set_working_mc 0x20
     guid a123456789abcdefa123456789abcdef
   endlan
   chassis_control "$folder/control"
+  sol "tcp:$2:9002" 115200
   user 1 false "" "" user 10 none
   user 2 true "muster" "of-the-bmc" admin 10 none md2 md5 straight
 LAN
@@ -89,6 +90,19 @@ sensor_set_bit 0x20 0 1 0 1 0
 mc_enable 0x20
 MACHINE
   ip -n "muster-$LAB_TEST_NAME" address add "$2/24" dev br0
+  setsid nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- python3 - "$2" "$(lab_folder)/nodes/$node/console.log" \
+    <<'SERIAL' >"$folder/serial.log" 2>&1 &
+# The serial port: what the node writes to its console from now on.
+import socket, sys, time
+listener = socket.create_server((sys.argv[1], 9002))
+port, _ = listener.accept()
+with open(sys.argv[2], "rb") as console:
+    console.seek(0, 2)
+    while True:
+        port.sendall(console.read(4096))
+        time.sleep(0.1)
+SERIAL
+  bmcs+=($!)
   setsid nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- ipmi_sim -n -c "$folder/lan.conf" \
     -f "$folder/machine.emu" -s "$folder/state" </dev/null >"$folder/log" 2>&1 &
   bmcs+=($!)
@@ -113,7 +127,7 @@ text = open(path).read()
 for node, last in (("c001", 3), ("c002", 4)):
     text = text.replace(f"{node}: {{role: compute,", f"{node}: {{role: compute, bmc_address: {network}.{last},")
 text = text.replace("groups: {", "groups: {compute: {vars: {bmc_protocol: ipmi, bmc_user: muster, "
-                    "bmc_cipher_suite: 3, bmc_password_secret: bmc_password, bmc_cycle_after: 2m, "
+                    "bmc_cipher_suite: 3, bmc_console: true, bmc_password_secret: bmc_password, bmc_cycle_after: 2m, "
                     "base_packages: [ca-certificates, curl, freeipmi-tools]}}, ")
 open(path, "w").write(text)
 PY
@@ -153,6 +167,11 @@ connected c002 || fail "c002 is gone, too"
 show muster power on c001 || fail "on"
 wait_for 120 "c001 is back" connected c001
 [[ $(boot_of c001) != "$boot" ]] || fail "c001 is in the same boot"
+wait_for 20 "the console of c001" says "Reached target .*multi-user" muster power console c001
+RC=0
+timeout -s INT 10 muster power console c001 --follow --lines 1 >"$work/follow" 2>&1 || RC=$?
+expect_equal 0 "$RC" "exit code of --follow"
+expect_contains "$(cat "$work/follow")" "the console of c001 is being read" "what --follow says"
 # Slurm takes a node down once more when its slurmd comes back from a boot that Slurm did not want.
 back_in_slurm() {
   lab exec login1 scontrol update NodeName=c001 State=RESUME || true

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/render/output.h"
 #include "cli/render/plain_text.h"
@@ -17,6 +18,7 @@ namespace {
 // A machine that does nothing for so long does not go on by itself: under load the root of an image
 // takes a few minutes.
 constexpr absl::Duration kStopped = absl::Minutes(10);
+constexpr absl::string_view kStoppedAfter = "stopped after ";
 
 constexpr std::pair<v1::BootPhase, absl::string_view> kPhases[] = {
     {v1::BOOT_PHASE_SCRIPT, "script"},       {v1::BOOT_PHASE_KERNEL, "kernel"},
@@ -65,6 +67,12 @@ bool IsTrouble(v1::BootPhase phase) {
          phase == v1::BOOT_PHASE_DENIED || phase == v1::BOOT_PHASE_NO_MEMORY;
 }
 
+// The machine has reported something bad, or nothing for long.
+bool HasGoneWrong(const v1::Boot& boot, absl::Time now) {
+  const std::string state = StateOfBoot(boot, now);
+  return IsTrouble(boot.steps().rbegin()->phase()) || absl::StartsWith(state, kStoppedAfter);
+}
+
 }  // namespace
 
 std::string StateOfBoot(const v1::Boot& boot, absl::Time now) {
@@ -77,7 +85,7 @@ std::string StateOfBoot(const v1::Boot& boot, absl::Time now) {
   // What follows is the machine's own boot, and may wait until somebody has it join.
   if (last.phase() == v1::BOOT_PHASE_WRITTEN) return WordOfPhase(last.phase());
   const absl::Time at = ToTime(last.time());
-  if (now - at > kStopped) return absl::StrCat("stopped after ", WordOfPhase(last.phase()));
+  if (now - at > kStopped) return absl::StrCat(kStoppedAfter, WordOfPhase(last.phase()));
   return absl::StrCat(WordOfPhase(last.phase()), ", ", HumanTime(at, now));
 }
 
@@ -97,6 +105,9 @@ std::string RenderBoots(const v1::ListBootsResponse& response, absl::Time now) {
       if (IsTrouble(step.phase()))
         absl::StrAppend(&notes, node.node(), ": ", Tame(step.detail()), "\n");
     }
+    if (!was_seen || node.console().empty() || !HasGoneWrong(last, now)) continue;
+    absl::StrAppend(&notes, "the end of the console of ", node.node(), ":\n");
+    for (const std::string& row : node.console()) absl::StrAppend(&notes, "  ", Tame(row), "\n");
   }
   std::string text = absl::StrCat(table.ToString(), notes);
   if (response.dropped() > 0)

@@ -94,6 +94,8 @@ constexpr AuthorizationRow kTable[] = {
     {"/muster.v1.NotificationService/TestNotificationChannel", Audience::kOperators, "notify test"},
 
     {"/muster.v1.PowerService/ChangePower", Audience::kOperators, "power"},
+    // Whatever the machine shows to somebody who stands before it.
+    {"/muster.v1.PowerService/ReadConsole", Audience::kOperators, "power console"},
     // BMCs are slow, and lock out those who ask too often.
     {"/muster.v1.PowerService/ReadPower", Audience::kOperators, "power status"},
 

@@ -167,6 +167,11 @@ absl::Status Validate(const v1::SetBootRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status Validate(const v1::ReadConsoleRequest& request) {
+  if (request.node().empty()) return absl::InvalidArgumentError("node: specify one");
+  return absl::OkStatus();
+}
+
 absl::Status Validate(const v1::ReadPowerRequest& request) {
   if (request.nodes().empty()) return absl::InvalidArgumentError("nodes: specify some");
   return absl::OkStatus();

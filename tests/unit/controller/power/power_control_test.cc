@@ -37,6 +37,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 const Actor kAnn = {"admin:ann", "ipv4:10.0.0.1:1"};
 
@@ -117,6 +118,7 @@ class PowerControlTest : public ::testing::Test {
   absl::Mutex mutex_;
   bool is_ready_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::string> passwords_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> boots_ ABSL_GUARDED_BY(mutex_);  // as told
   PowerControl control_{{
       .store = *store_,
       .clock = clock_,
@@ -124,10 +126,15 @@ class PowerControlTest : public ::testing::Test {
       .claims = claims_,
       .slurm = slurm_,
       .open_bmc =
-          [this](const BmcAccess& access, std::string password, Cancelled) {
+          [this](const BmcAccess& access, const SecretBuffer& password, Cancelled) {
             absl::MutexLock lock(&mutex_);
-            passwords_.push_back(std::move(password));
+            passwords_.emplace_back(password.Reveal());
             return std::make_unique<FakeBmc>(machines_[access.address]);
+          },
+      .on_boot =
+          [this](const std::string& node) {
+            absl::MutexLock lock(&mutex_);
+            boots_.push_back(node);
           },
       .warn = [](absl::string_view) {},
       .threads = 2,
@@ -149,6 +156,7 @@ TEST_F(PowerControlTest, CarriesOutAndAudits) {
   EXPECT_THAT(secrets_.readers, Each("power"));
   absl::MutexLock lock(&mutex_);
   EXPECT_THAT(passwords_, ElementsAre("hunter2", "hunter2", "hunter2"));
+  EXPECT_THAT(boots_, UnorderedElementsAre("c1", "c2", "c3"));
 }
 
 TEST_F(PowerControlTest, AQuestionLeavesNoTrace) {
@@ -156,6 +164,8 @@ TEST_F(PowerControlTest, AQuestionLeavesNoTrace) {
   EXPECT_THAT(Do(Action(PowerVerb::kStatus, {"c1", "c2"})),
               ElementsAre(std::pair("c1", "done on"), std::pair("c2", "done off")));
   EXPECT_THAT(Audited(), IsEmpty());
+  absl::MutexLock lock(&mutex_);
+  EXPECT_THAT(boots_, IsEmpty());
 }
 
 TEST_F(PowerControlTest, OneThatFailsKeepsNothingFromTheOthers) {

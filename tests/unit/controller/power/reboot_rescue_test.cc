@@ -164,14 +164,24 @@ class RebootRescueTest : public ::testing::Test, public InventorySource {
       .secrets = secrets_,
       .claims = claims_,
       .slurm = slurm_,
-      .open_bmc = [this](const BmcAccess&, std::string,
+      .open_bmc = [this](const BmcAccess&, SecretBuffer,
                          Cancelled) { return std::make_unique<FakeBmc>(machine_); },
       .warn = [](absl::string_view) {},
       .threads = 2,
   }};
   absl::Mutex mutex_;
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
-  RebootRescue rescue_{*store_, sessions_, *this, clock_, control_, [this](absl::string_view line) {
+  std::vector<std::string> reboots_ ABSL_GUARDED_BY(mutex_);  // as told at the last look
+  RebootRescue rescue_{*store_,
+                       sessions_,
+                       *this,
+                       clock_,
+                       control_,
+                       [this](const std::string& node) {
+                         absl::MutexLock lock(&mutex_);
+                         reboots_ = {node};
+                       },
+                       [this](absl::string_view line) {
                          absl::MutexLock lock(&mutex_);
                          log_.emplace_back(line);
                        }};
@@ -180,6 +190,10 @@ class RebootRescueTest : public ::testing::Test, public InventorySource {
 TEST_F(RebootRescueTest, CyclesOnceThoughARunHasTheNode) {
   LookAndSettle(absl::Minutes(14));
   EXPECT_THAT(machine_.Orders(), IsEmpty());
+  {
+    absl::MutexLock lock(&mutex_);
+    EXPECT_THAT(reboots_, ElementsAre("c1"));
+  }
   clock_.Advance(absl::Minutes(1));
   const std::vector<std::string> entries = AwaitAudited(2);
   EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));

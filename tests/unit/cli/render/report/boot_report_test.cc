@@ -71,6 +71,23 @@ TEST(BootReportTest, WhatNodesBootAndHowFarTheyCame) {
   EXPECT_THAT(RenderBoots(response, kNow), Said());
 }
 
+TEST(BootReportTest, ABootThatWentWrongEndsWithItsConsole) {
+  v1::ListBootsResponse response;
+  response.set_is_serving(true);
+  v1::NodeBoot stopped = NodeOf("c001", "worker", v1::BOOT_SOURCE_INVENTORY);
+  *stopped.mutable_last() = BootOf("worker@1a2b3c4d5e6f", absl::Hours(1),
+                                   {{v1::BOOT_PHASE_SCRIPT, 0}, {v1::BOOT_PHASE_KERNEL, 1}});
+  stopped.add_console("[    1.2] Kernel panic - not syncing: No working init found.");
+  stopped.add_console("[    1.2] \x1b[2J---[ end Kernel panic ]---");
+  *response.add_nodes() = stopped;
+  v1::NodeBoot goes_on = stopped;
+  goes_on.set_node("c002");
+  *goes_on.mutable_last() = BootOf("worker@1a2b3c4d5e6f", absl::Seconds(50),
+                                   {{v1::BOOT_PHASE_SCRIPT, 0}, {v1::BOOT_PHASE_KERNEL, 1}});
+  *response.add_nodes() = goes_on;
+  EXPECT_THAT(RenderBoots(response, kNow), Said());
+}
+
 TEST(BootReportTest, ADiskThatIsWrittenIsNotDoneBeforeItsRootHasComeUp) {
   std::vector<std::pair<v1::BootPhase, int>> steps = {{v1::BOOT_PHASE_SCRIPT, 0},
                                                       {v1::BOOT_PHASE_SWITCHED, 1}};

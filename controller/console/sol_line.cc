@@ -1,0 +1,173 @@
+#include "controller/console/sol_line.h"
+
+#include <fcntl.h>
+#include <ipmiconsole.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status.h"
+#include "common/base/text/plain_text.h"
+
+namespace muster::controller::console {
+namespace {
+
+constexpr unsigned kThreads = 4;
+constexpr uint16_t kMaxPort = 32'767;  // of FreeIPMI 1.6.10
+constexpr size_t kMaxFaultText = 200;
+
+struct FaultRow {
+  int error;
+  absl::StatusCode code;
+  const char* text;
+};
+constexpr FaultRow kFaults[] = {
+    {IPMICONSOLE_ERR_USERNAME_INVALID, absl::StatusCode::kUnauthenticated,
+     "it does not know bmc_user, or does not let it in from the network"},
+    {IPMICONSOLE_ERR_PASSWORD_INVALID, absl::StatusCode::kUnauthenticated,
+     "the password is wrong; set it anew by `muster secret set`"},
+    {IPMICONSOLE_ERR_PRIVILEGE_LEVEL_INSUFFICIENT, absl::StatusCode::kFailedPrecondition,
+     "bmc_user lacks the right: give it the privilege Operator in the BMC, and serial over LAN"},
+    {IPMICONSOLE_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, absl::StatusCode::kFailedPrecondition,
+     "bmc_user lacks the right: give it the privilege Operator in the BMC, and serial over LAN"},
+    {IPMICONSOLE_ERR_CIPHER_SUITE_ID_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
+     "it does not take this cipher suite; set bmc_cipher_suite to 3, or allow 17 in the BMC"},
+    {IPMICONSOLE_ERR_IPMI_2_0_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
+     "it does not speak IPMI 2.0; turn on IPMI over LAN in the BMC"},
+    {IPMICONSOLE_ERR_HOSTNAME_INVALID, absl::StatusCode::kFailedPrecondition,
+     "its address is not known; check bmc_address and the controller's resolver"},
+    {IPMICONSOLE_ERR_SOL_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
+     "it has no serial over LAN, or not for bmc_user: turn it on in the BMC"},
+    {IPMICONSOLE_ERR_SOL_REQUIRES_NO_ENCRYPTION, absl::StatusCode::kFailedPrecondition,
+     "it does not encrypt serial over LAN: allow encryption of it in the BMC"},
+    {IPMICONSOLE_ERR_SOL_INUSE, absl::StatusCode::kUnavailable,
+     "somebody else reads the console; BMCs have one reader each"},
+    {IPMICONSOLE_ERR_SOL_STOLEN, absl::StatusCode::kFailedPrecondition,
+     "somebody else has taken the console over"},
+    {IPMICONSOLE_ERR_CONNECTION_TIMEOUT, absl::StatusCode::kUnavailable,
+     "it does not answer; check bmc_address, that IPMI over LAN is turned on in the BMC, and that "
+     "the controller reaches the BMCs' network. Some BMCs refuse a wrong password so, too"},
+    {IPMICONSOLE_ERR_SESSION_TIMEOUT, absl::StatusCode::kUnavailable,
+     "it stopped answering; the BMC hangs, or the network lost its packets"},
+    {IPMICONSOLE_ERR_EXCESS_RETRANSMISSIONS_SENT, absl::StatusCode::kUnavailable,
+     "it stopped answering; the BMC hangs, or the network lost its packets"},
+    {IPMICONSOLE_ERR_BMC_BUSY, absl::StatusCode::kUnavailable, "it is busy"},
+};
+
+// Starts the library's threads once; they end with the process.
+bool HasEngine() {
+  static const bool started = ipmiconsole_engine_init(kThreads, /*debug_flags=*/0) == 0;
+  return started;
+}
+
+}  // namespace
+
+SolLine::SolLine(BmcAccess access, SecretBuffer password, absl::Duration patience)
+    : access_(std::move(access)), password_(std::move(password)), patience_(patience) {}
+
+SolLine::~SolLine() { End(); }
+
+absl::Status SolLine::Begin(bool asks_for_the_highest_first) {
+  if (access_.port > kMaxPort)
+    return absl::FailedPreconditionError(absl::StrCat(
+        "its console cannot be read at port ", access_.port, ", only at ports up to ", kMaxPort));
+  if (!HasEngine()) return absl::ResourceExhaustedError("the threads for consoles do not start");
+  const bool is_ipv6 = absl::StrContains(access_.address, ':');
+  const std::string host =
+      absl::StrCat(is_ipv6 ? "[" : "", access_.address, is_ipv6 ? "]" : "", ":", access_.port);
+  std::string user = access_.user;
+  std::string password(password_.Reveal());
+  if (ipmiconsole_username_is_valid(user.c_str()) == 0)
+    return absl::FailedPreconditionError(
+        "IPMI knows users of up to 16 characters; bmc_user is longer");
+  if (ipmiconsole_password_is_valid(password.c_str()) == 0)
+    return absl::FailedPreconditionError(
+        "IPMI knows passwords of up to 20 characters, and this one is longer; set a shorter one");
+  ipmiconsole_ipmi_config ipmi = {};
+  ipmi.username = user.data();
+  ipmi.password = password.data();
+  ipmi.privilege_level = IPMICONSOLE_PRIVILEGE_OPERATOR;
+  ipmi.cipher_suite_id = access_.cipher_suite;
+  // The first two leave out questions whose answers change nothing here, and which some BMCs answer
+  // wrongly or not at all.
+  ipmi.workaround_flags =
+      IPMICONSOLE_WORKAROUND_SKIP_CHANNEL_PAYLOAD_SUPPORT |
+      IPMICONSOLE_WORKAROUND_IGNORE_SOL_PAYLOAD_SIZE |
+      (asks_for_the_highest_first ? IPMICONSOLE_WORKAROUND_OPEN_SESSION_PRIVILEGE : 0);
+  ipmiconsole_protocol_config protocol;
+  protocol.session_timeout_len = static_cast<int>(absl::ToInt64Milliseconds(patience_));
+  protocol.retransmission_timeout_len = -1;  // the library's own
+  protocol.retransmission_backoff_count = -1;
+  protocol.keepalive_timeout_len = protocol.session_timeout_len / 3;
+  protocol.retransmission_keepalive_timeout_len = protocol.session_timeout_len / 6;
+  protocol.acceptable_packet_errors_count = -1;
+  protocol.maximum_retransmission_count = -1;
+  ipmiconsole_engine_config engine = {};
+  engine.engine_flags = IPMICONSOLE_ENGINE_OUTPUT_ON_SOL_ESTABLISHED;
+  engine.behavior_flags = IPMICONSOLE_BEHAVIOR_ERROR_ON_SOL_INUSE;
+  context_ = ipmiconsole_ctx_create(host.c_str(), &ipmi, &protocol, &engine);
+  std::fill(password.begin(), password.end(), '\0');
+  if (context_ == nullptr)
+    return absl::UnavailableError(
+        absl::StrCat("no session can be made: ", std::generic_category().message(errno)));
+  if (ipmiconsole_engine_submit(context_, nullptr, nullptr) < 0) return Fault();
+  fd_ = ipmiconsole_ctx_fd(context_);
+  if (fd_ < 0) return Fault();
+  if (::fcntl(fd_, F_SETFL, O_NONBLOCK) != 0 || ::fcntl(fd_, F_SETFD, FD_CLOEXEC) != 0)
+    return absl::InternalError("the console's file cannot be set up");
+  return absl::OkStatus();
+}
+
+void SolLine::End() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (context_ != nullptr) ipmiconsole_ctx_destroy(std::exchange(context_, nullptr));
+}
+
+absl::Status SolLine::Fault() const {
+  const int error = ipmiconsole_ctx_errnum(context_);
+  const auto row = std::find_if(std::begin(kFaults), std::end(kFaults),
+                                [&](const FaultRow& each) { return each.error == error; });
+  if (row != std::end(kFaults)) return {row->code, row->text};
+  return absl::UnavailableError(
+      absl::StrCat("its console failed: ",
+                   PlainText(ipmiconsole_ctx_strerror(error), Lines::kOne, kMaxFaultText)));
+}
+
+absl::Status SolLine::Read(size_t limit, std::string* bytes) {
+  std::array<char, 4096> buffer;
+  while (limit > 0) {
+    const ssize_t got = ::read(fd_, buffer.data(), std::min(limit, buffer.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return absl::OkStatus();
+    if (got <= 0) {
+      const absl::Status fault = Fault();
+      // Some BMCs grant a privilege only to those who ask for the highest first.
+      if (!is_established_ && !std::exchange(is_second_try_, true) &&
+          absl::IsFailedPrecondition(fault)) {
+        End();
+        return Begin(/*asks_for_the_highest_first=*/true);
+      }
+      return fault;
+    }
+    is_established_ = true;  // the library's own first byte is a NUL
+    bytes->append(buffer.data(), static_cast<size_t>(got));
+    limit -= static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ConsoleLine>> OpenConsole(const BmcAccess& access,
+                                                         SecretBuffer password) {
+  auto line = std::make_unique<SolLine>(access, std::move(password));
+  RETURN_IF_ERROR(line->Open());
+  return line;
+}
+
+}  // namespace muster::controller::console
