@@ -8,7 +8,7 @@ export LC_ALL=C
 # turns up here would bind a package to the release it was built on.
 readonly allowed_libraries=' ld-linux-x86-64 ld-linux-aarch64 libc libm libgcc_s libz libssl
  libcrypt libcrypto libcurl libarchive libsystemd libblkid libhwloc libmicrohttpd
- libsqlite3 libfreeipmi '
+ libsqlite3 libfreeipmi libipmiconsole '
 readonly newest_glibc=2.36   # Debian 12
 
 # PACKAGE MODE PATH; all files are root's. A path that ends in * is a pattern.
@@ -43,6 +43,7 @@ controller Depends    gpgv
 controller Depends    libc6
 controller Depends    libcurl4
 controller Depends    libfreeipmi17
+controller Depends    libipmiconsole2
 controller Recommends ca-certificates
 controller Recommends muster-cli
 cli        Depends    libc6

@@ -56,11 +56,13 @@ absl::StatusOr<int> Follow(Context& context, Connection& connection,
     patience.OnAnswer();
     const std::string state = StateOfConsole(request.node(), *response);
     if (state != told) say(told = state);
+    request.set_rows(0);  // of what comes from now on, all
     if (!response->rows().empty()) {
-      Show(context, *response, [&] { return RenderConsole(*response, absl::LocalTimeZone()); });
-      std::cout << std::flush;
+      std::cout << (context.output == OutputFormat::kTable
+                        ? RenderConsole(*response, absl::LocalTimeZone())
+                        : JsonLine(*response))
+                << std::flush;
       request.set_after(response->rows().rbegin()->number());
-      request.set_rows(0);
     }
     const absl::Time next = clock.Now() + kPoll;
     while (clock.Now() < next && !InterruptFlag::IsSet())

@@ -14,6 +14,8 @@ namespace muster::controller::console {
 namespace {
 
 constexpr size_t kMostAtOnce = 64 << 10;  // bytes of a console in a step
+// What a BMC is not told stays in use for it until it notices by itself, after a minute or so.
+constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -22,7 +24,9 @@ ConsoleCaptures::ConsoleCaptures(Means means)
 
 void ConsoleCaptures::Stop() {
   worker_.Stop();
+  if (lines_.empty()) return;
   lines_.clear();
+  means_.clock.Sleep(kGoodbye);
 }
 
 absl::StatusOr<BmcAccess> ConsoleCaptures::AccessOf(const std::string& node) const {
@@ -54,18 +58,31 @@ ConsoleCaptures::Capture& ConsoleCaptures::Touch(const std::string& node, absl::
   return capture;
 }
 
-void ConsoleCaptures::Want(const std::string& node, bool is_hearsay) {
+void ConsoleCaptures::BeginBoot(Capture& capture, absl::Time now) {
+  capture.until = now + kOfBoot;
+  capture.is_boot = true;
+  capture.was_away = false;
+  if (!capture.is_read) capture.next_try = now;
+}
+
+void ConsoleCaptures::OnBoot(const std::string& node) {
+  if (!AccessOf(node).ok()) return;
   const absl::Time now = means_.clock.Now();
-  const absl::StatusOr<BmcAccess> access = AccessOf(node);
-  if (!access.ok()) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    BeginBoot(Touch(node, now), now);
+  }
+  worker_.Wake();
+}
+
+void ConsoleCaptures::OnBootSeen(const std::string& node) {
+  if (!AccessOf(node).ok() || means_.is_connected(node)) return;
+  const absl::Time now = means_.clock.Now();
   {
     absl::MutexLock lock(&mutex_);
     Capture& capture = Touch(node, now);
-    capture.is_hearsay = is_hearsay && !capture.is_read && capture.until <= now;
-    capture.until = now + kOfBoot;
-    capture.is_boot = true;
-    capture.was_away = false;
-    if (!capture.is_read) capture.next_try = now;
+    if (capture.is_boot && capture.until > now) return;
+    BeginBoot(capture, now);
   }
   worker_.Wake();
 }
@@ -89,7 +106,9 @@ absl::StatusOr<ConsoleView> ConsoleCaptures::Read(const std::string& node, uint6
     view.rows = capture.text.After(after, most);
     view.is_read = capture.is_read;
     view.is_established = capture.is_established;
-    view.trouble = capture.trouble;
+    view.trouble = capture.is_waiting && capture.until > now
+                       ? absl::StrCat(kMostOpen, " other consoles are being read; it waits")
+                       : capture.trouble;
   }
   if (follows) worker_.Wake();
   return view;
@@ -113,41 +132,40 @@ absl::StatusOr<std::unique_ptr<ConsoleLine>> ConsoleCaptures::Open(const std::st
   return means_.open(access, std::move(password));
 }
 
-void ConsoleCaptures::OpenWanted(absl::Time now) {
-  std::vector<std::string> wanted;
+bool ConsoleCaptures::OpenNext(absl::Time now) {
+  std::string next;
+  size_t due = 0;
   {
     absl::MutexLock lock(&mutex_);
+    absl::Time longest = absl::InfiniteFuture();
     for (auto& [node, capture] : captures_) {
-      if (capture.is_read || capture.until <= now || capture.next_try > now) continue;
-      if (lines_.size() + wanted.size() >= kMostOpen) {
-        capture.trouble = absl::StrCat(kMostOpen, " other consoles are being read; it waits");
+      if (lines_.count(node) > 0) continue;
+      const bool is_due = capture.until > now && capture.next_try <= now;
+      capture.is_waiting = is_due && lines_.size() >= kMostOpen;
+      if (!is_due || capture.is_waiting) {
+        capture.is_read = false;
+        capture.is_established = false;
         continue;
       }
-      wanted.push_back(node);
+      ++due;
+      if (capture.next_try >= longest) continue;
+      longest = capture.next_try;
+      next = node;
     }
   }
-  for (const std::string& node : wanted) {
-    const bool is_connected = means_.is_connected(node);
-    {
-      absl::MutexLock lock(&mutex_);
-      Capture& capture = captures_[node];
-      if (is_connected && std::exchange(capture.is_hearsay, false)) {
-        capture.until = now;
-        capture.is_boot = false;
-        continue;
-      }
-    }
-    absl::StatusOr<std::unique_ptr<ConsoleLine>> line = Open(node);
-    absl::MutexLock lock(&mutex_);
-    const auto found = captures_.find(node);
-    if (found == captures_.end()) continue;
-    Capture& capture = found->second;
-    capture.trouble = line.ok() ? "" : std::string(line.status().message());
-    capture.next_try = absl::InfiniteFuture();
-    if (!line.ok()) continue;
-    capture.is_read = true;
-    lines_[node] = *std::move(line);
-  }
+  if (due == 0) return false;
+  absl::StatusOr<std::unique_ptr<ConsoleLine>> line = Open(next);
+  absl::MutexLock lock(&mutex_);
+  const auto found = captures_.find(next);
+  if (found == captures_.end()) return due > 1;
+  Capture& capture = found->second;
+  capture.trouble = line.ok() ? "" : std::string(line.status().message());
+  capture.next_try = absl::IsUnavailable(line.status()) ? now + kRetry : absl::InfiniteFuture();
+  capture.is_read = line.ok();
+  capture.is_established = capture.is_established && line.ok();
+  capture.last_heard = now;
+  if (line.ok()) lines_[next] = *std::move(line);
+  return due > 1;
 }
 
 void ConsoleCaptures::ReadAll(absl::Time now) {
@@ -158,15 +176,21 @@ void ConsoleCaptures::ReadAll(absl::Time now) {
     absl::MutexLock lock(&mutex_);
     Capture& capture = captures_[each->first];
     capture.text.Append(bytes, now);
-    capture.is_established = read.ok() && line.is_established();
+    capture.is_established = read.ok() && (capture.is_established || line.is_established());
+    if (!bytes.empty()) capture.last_heard = now;
     if (!read.ok()) {
       capture.trouble = std::string(read.message());
       // BMCs lock accounts after some wrong passwords, and what they refuse they refuse again.
       if (absl::IsUnavailable(read)) capture.next_try = now + kRetry;
     }
     capture.is_read = read.ok() && capture.until > now;
-    if (!capture.is_read) capture.text.Settle(absl::InfiniteFuture());
-    each = capture.is_read ? std::next(each) : lines_.erase(each);
+    if (!capture.is_read) {
+      capture.is_established = false;
+      capture.text.Settle(absl::InfiniteFuture());
+    }
+    const bool is_silent = line.is_established() && now - capture.last_heard >= kSilence;
+    if (capture.is_read && is_silent) capture.next_try = now;
+    each = capture.is_read && !is_silent ? std::next(each) : lines_.erase(each);
   }
 }
 
@@ -205,10 +229,10 @@ absl::Time ConsoleCaptures::Step() {
     if (is_idle) return absl::InfiniteFuture();
     for (auto& [node, capture] : captures_) capture.text.Settle(now);
   }
-  OpenWanted(now);
+  const bool are_others_due = OpenNext(now);
   LookWhoIsBack(now);
   ReadAll(now);
-  return now + kInterval;
+  return are_others_due ? now : now + kInterval;
 }
 
 }  // namespace muster::controller::console

@@ -39,19 +39,22 @@ struct ConsoleView {
 };
 
 // Reads the consoles of nodes whose inventory has `bmc_console: true`: from a boot's beginning, as
-// far as the controller sees one, until a minute after the node's agent is back, or kOfBoot; and as
-// long as somebody asks. The text stays in memory alone. A BMC has one reader, so nobody's console
-// is taken over, and none is held longer than that. Thread-safe.
+// far as the controller sees one, until kOfReturn after the node's agent is back, for kOfBoot at
+// most; and as long as somebody asks. The text stays in memory alone. A BMC has one reader, so
+// nobody's console is taken over, and none is held without need. Thread-safe.
 class ConsoleCaptures {
  public:
   static constexpr size_t kMostOpen = 64;   // at once; others wait
-  static constexpr size_t kMostKept = 256;  // nodes; those are forgotten that were read last
+  static constexpr size_t kMostKept = 256;  // nodes; others are forgotten, the longest unused first
   static constexpr absl::Duration kOfBoot = absl::Minutes(15);
   static constexpr absl::Duration kOfReader = absl::Seconds(30);  // since a reader has asked last
   static constexpr absl::Duration kOfReturn = absl::Minutes(1);   // since the agent is back
   static constexpr absl::Duration kInterval = absl::Milliseconds(250);
   static constexpr absl::Duration kLook = absl::Seconds(5);  // at who is back
   static constexpr absl::Duration kRetry = absl::Seconds(20);
+  // A line on which nothing comes for so long is opened anew: a BMC may lose the serial port when
+  // the machine is reset, and its session does not show it.
+  static constexpr absl::Duration kSilence = absl::Minutes(1);
 
   struct Means {
     Clock& clock;
@@ -66,15 +69,15 @@ class ConsoleCaptures {
   explicit ConsoleCaptures(Means means);
 
   void Start() { worker_.Start(); }
-  // Leaves all consoles.
+  // Leaves all consoles, and gives the library a moment to tell the BMCs.
   void Stop();
 
   // The machine boots, by an order of ours. Does not block. Nothing happens where the inventory
   // does not have its console read.
-  void OnBoot(const std::string& node) { Want(node, /*is_hearsay=*/false); }
-  // Somebody in the network says that the machine boots; nothing happens either while its agent is
-  // connected.
-  void OnBootSeen(const std::string& node) { Want(node, /*is_hearsay=*/true); }
+  void OnBoot(const std::string& node);
+  // The machine is said to boot, by anybody in the network perhaps. Nothing happens either while
+  // its agent is connected, or its console is already read because it boots.
+  void OnBootSeen(const std::string& node);
 
   // The last `most` rows with greater numbers than `after`. `follows`: the console is read from now
   // on, for kOfReader. FailedPrecondition, with the remedy: the inventory does not have it read.
@@ -91,19 +94,20 @@ class ConsoleCaptures {
     absl::Time until = absl::InfinitePast();
     absl::Time next_try = absl::InfinitePast();
     absl::Time last_used = absl::InfinitePast();
-    bool is_boot = false;     // it ends with the agent's return
-    bool is_hearsay = false;  // and does not begin while the agent is connected
-    bool was_away = false;    // the agent, since the boot has begun
+    absl::Time last_heard = absl::InfinitePast();  // or opened
+    bool is_boot = false;                          // it ends with the agent's return
+    bool was_away = false;                         // the agent, since the boot has begun
+    bool is_waiting = false;                       // for one of kMostOpen
     std::string trouble;
   };
 
   absl::Time Step();
-  void Want(const std::string& node, bool is_hearsay);
+  void BeginBoot(Capture& capture, absl::Time now);
   // Errors as of Read().
   absl::StatusOr<BmcAccess> AccessOf(const std::string& node) const;
   absl::StatusOr<std::unique_ptr<ConsoleLine>> Open(const std::string& node) const;
-  // Opens those that are wanted and whose time has come.
-  void OpenWanted(absl::Time now);
+  // Opens the line that is due and has waited longest. Whether others are due.
+  bool OpenNext(absl::Time now);
   void ReadAll(absl::Time now);
   void LookWhoIsBack(absl::Time now);
   Capture& Touch(const std::string& node, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -60,6 +60,7 @@ void ConsoleText::Add(absl::string_view raw) {
   std::string text = PlainText(raw, Lines::kOne);
   absl::StripTrailingAsciiWhitespace(&text);
   if (text.empty()) return;
+  if (next_ == 0) next_ = static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixMicros(last_), 1));
   bytes_ += text.size();
   rows_.push_back({next_++, last_, std::move(text)});
   while (rows_.size() > kMostRows || bytes_ > kMostBytes) {

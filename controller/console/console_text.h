@@ -13,13 +13,14 @@
 namespace muster::controller::console {
 
 struct ConsoleRow {
-  uint64_t number = 0;  // from 1; rows that were left behind keep theirs
+  uint64_t number = 0;  // counts up, from the microseconds of the first row on
   absl::Time time;      // when its last byte came
   std::string text;     // IsPlain(), never empty
 };
 
 // The last rows of a stream that anybody may have written: what moves the cursor of a terminal ends
-// a row, what colours it is removed, and rows without text are left out. One thread.
+// a row, what colours it is removed, and rows without text are left out. Numbers of rows go on
+// where an earlier process has kept the text, as long as the clock is right. One thread.
 class ConsoleText {
  public:
   static constexpr size_t kMostRows = 1000;
@@ -40,8 +41,8 @@ class ConsoleText {
   std::string open_;  // the row that has not ended
   absl::Time last_;   // of the last byte
   std::deque<ConsoleRow> rows_;
-  size_t bytes_ = 0;  // of rows_
-  uint64_t next_ = 1;
+  size_t bytes_ = 0;   // of rows_
+  uint64_t next_ = 0;  // 0: there was no row yet
 };
 
 }  // namespace muster::controller::console

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <ipmiconsole.h>
+#include <openssl/crypto.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
@@ -53,7 +55,7 @@ constexpr FaultRow kFaults[] = {
      "somebody else has taken the console over"},
     {IPMICONSOLE_ERR_CONNECTION_TIMEOUT, absl::StatusCode::kUnavailable,
      "it does not answer; check bmc_address, that IPMI over LAN is turned on in the BMC, and that "
-     "the controller reaches the BMCs' network. Some BMCs refuse a wrong password so, too"},
+     "the controller reaches the BMCs' network"},
     {IPMICONSOLE_ERR_SESSION_TIMEOUT, absl::StatusCode::kUnavailable,
      "it stopped answering; the BMC hangs, or the network lost its packets"},
     {IPMICONSOLE_ERR_EXCESS_RETRANSMISSIONS_SENT, absl::StatusCode::kUnavailable,
@@ -67,6 +69,12 @@ bool HasEngine() {
   return started;
 }
 
+bool IsOfLevel(int error) {
+  return error == IPMICONSOLE_ERR_PASSWORD_INVALID ||
+         error == IPMICONSOLE_ERR_PRIVILEGE_LEVEL_INSUFFICIENT ||
+         error == IPMICONSOLE_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED;
+}
+
 }  // namespace
 
 SolLine::SolLine(BmcAccess access, SecretBuffer password, absl::Duration patience)
@@ -74,7 +82,7 @@ SolLine::SolLine(BmcAccess access, SecretBuffer password, absl::Duration patienc
 
 SolLine::~SolLine() { End(); }
 
-absl::Status SolLine::Begin(bool asks_for_the_highest_first) {
+absl::Status SolLine::Begin(bool opens_as_operator) {
   if (access_.port > kMaxPort)
     return absl::FailedPreconditionError(absl::StrCat(
         "its console cannot be read at port ", access_.port, ", only at ports up to ", kMaxPort));
@@ -84,6 +92,7 @@ absl::Status SolLine::Begin(bool asks_for_the_highest_first) {
       absl::StrCat(is_ipv6 ? "[" : "", access_.address, is_ipv6 ? "]" : "", ":", access_.port);
   std::string user = access_.user;
   std::string password(password_.Reveal());
+  const absl::Cleanup wipe = [&] { OPENSSL_cleanse(password.data(), password.size()); };
   if (ipmiconsole_username_is_valid(user.c_str()) == 0)
     return absl::FailedPreconditionError(
         "IPMI knows users of up to 16 characters; bmc_user is longer");
@@ -97,10 +106,9 @@ absl::Status SolLine::Begin(bool asks_for_the_highest_first) {
   ipmi.cipher_suite_id = access_.cipher_suite;
   // The first two leave out questions whose answers change nothing here, and which some BMCs answer
   // wrongly or not at all.
-  ipmi.workaround_flags =
-      IPMICONSOLE_WORKAROUND_SKIP_CHANNEL_PAYLOAD_SUPPORT |
-      IPMICONSOLE_WORKAROUND_IGNORE_SOL_PAYLOAD_SIZE |
-      (asks_for_the_highest_first ? IPMICONSOLE_WORKAROUND_OPEN_SESSION_PRIVILEGE : 0);
+  ipmi.workaround_flags = IPMICONSOLE_WORKAROUND_SKIP_CHANNEL_PAYLOAD_SUPPORT |
+                          IPMICONSOLE_WORKAROUND_IGNORE_SOL_PAYLOAD_SIZE |
+                          (opens_as_operator ? IPMICONSOLE_WORKAROUND_OPEN_SESSION_PRIVILEGE : 0);
   ipmiconsole_protocol_config protocol;
   protocol.session_timeout_len = static_cast<int>(absl::ToInt64Milliseconds(patience_));
   protocol.retransmission_timeout_len = -1;  // the library's own
@@ -113,13 +121,13 @@ absl::Status SolLine::Begin(bool asks_for_the_highest_first) {
   engine.engine_flags = IPMICONSOLE_ENGINE_OUTPUT_ON_SOL_ESTABLISHED;
   engine.behavior_flags = IPMICONSOLE_BEHAVIOR_ERROR_ON_SOL_INUSE;
   context_ = ipmiconsole_ctx_create(host.c_str(), &ipmi, &protocol, &engine);
-  std::fill(password.begin(), password.end(), '\0');
   if (context_ == nullptr)
     return absl::UnavailableError(
         absl::StrCat("no session can be made: ", std::generic_category().message(errno)));
-  if (ipmiconsole_engine_submit(context_, nullptr, nullptr) < 0) return Fault();
+  if (ipmiconsole_engine_submit(context_, nullptr, nullptr) < 0)
+    return FaultOf(ipmiconsole_ctx_errnum(context_));
   fd_ = ipmiconsole_ctx_fd(context_);
-  if (fd_ < 0) return Fault();
+  if (fd_ < 0) return FaultOf(ipmiconsole_ctx_errnum(context_));
   if (::fcntl(fd_, F_SETFL, O_NONBLOCK) != 0 || ::fcntl(fd_, F_SETFD, FD_CLOEXEC) != 0)
     return absl::InternalError("the console's file cannot be set up");
   return absl::OkStatus();
@@ -130,8 +138,15 @@ void SolLine::End() {
   if (context_ != nullptr) ipmiconsole_ctx_destroy(std::exchange(context_, nullptr));
 }
 
-absl::Status SolLine::Fault() const {
-  const int error = ipmiconsole_ctx_errnum(context_);
+absl::Status SolLine::FaultOf(int error) const {
+  const bool is_lost = error == IPMICONSOLE_ERR_SESSION_TIMEOUT ||
+                       error == IPMICONSOLE_ERR_EXCESS_RETRANSMISSIONS_SENT;
+  // Tried again and again, a wrong password would lock the account.
+  if (is_lost && !is_established_)
+    return absl::UnauthenticatedError(
+        "it stopped answering during the login, which is how some BMCs refuse a wrong password; "
+        "set "
+        "it anew by `muster secret set`, or restart the BMC");
   const auto row = std::find_if(std::begin(kFaults), std::end(kFaults),
                                 [&](const FaultRow& each) { return each.error == error; });
   if (row != std::end(kFaults)) return {row->code, row->text};
@@ -147,14 +162,14 @@ absl::Status SolLine::Read(size_t limit, std::string* bytes) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return absl::OkStatus();
     if (got <= 0) {
-      const absl::Status fault = Fault();
-      // Some BMCs grant a privilege only to those who ask for the highest first.
-      if (!is_established_ && !std::exchange(is_second_try_, true) &&
-          absl::IsFailedPrecondition(fault)) {
+      const int error = ipmiconsole_ctx_errnum(context_);
+      // Some BMCs prove the password with the level of privilege by which the session was opened,
+      // instead of the one that was asked for.
+      if (!is_established_ && IsOfLevel(error) && !std::exchange(is_second_try_, true)) {
         End();
-        return Begin(/*asks_for_the_highest_first=*/true);
+        return Begin(/*opens_as_operator=*/true);
       }
-      return fault;
+      return FaultOf(error);
     }
     is_established_ = true;  // the library's own first byte is a NUL
     bytes->append(buffer.data(), static_cast<size_t>(got));

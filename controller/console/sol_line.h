@@ -25,16 +25,16 @@ class SolLine final : public ConsoleLine {
   SolLine(BmcAccess access, SecretBuffer password, absl::Duration patience = kPatience);
   ~SolLine() override;
   // Once, before anything else. Blocks for the resolver at most. Errors as of Read().
-  absl::Status Open() { return Begin(/*asks_for_the_highest_first=*/false); }
+  absl::Status Open() { return Begin(/*opens_as_operator=*/false); }
 
   absl::Status Read(size_t limit, std::string* bytes) override;
   bool is_established() const override { return is_established_; }
 
  private:
-  absl::Status Begin(bool asks_for_the_highest_first);
+  absl::Status Begin(bool opens_as_operator);
   void End();
-  // Why the library has closed the session.
-  absl::Status Fault() const;
+  // What the library's error means.
+  absl::Status FaultOf(int error) const;
 
   const BmcAccess access_;
   const SecretBuffer password_;

@@ -41,8 +41,8 @@ class RebootRescue {
   // leaves entries in the audit log.
   static constexpr absl::Duration kTryGap = absl::Minutes(1);
 
-  // The references must outlive the object. `on_reboot` is told at each look which nodes reboot; it
-  // does not block. `warn` writes to the log.
+  // The references must outlive the object. `on_reboot` is told at each look which nodes are away
+  // for a reboot; it does not block. `warn` writes to the log.
   RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory, Clock& clock,
                PowerControl& control, std::function<void(const std::string& node)> on_reboot,
                std::function<void(absl::string_view)> warn);

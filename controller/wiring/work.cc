@@ -79,7 +79,7 @@ Work::Work(const Config& config, Core& core)
       power(ForPower()),
       rescue(
           *core.resources.store, core.registry, core.inventory, core.clock, power,
-          [this](const std::string& node) { consoles.OnBoot(node); }, LogWarning),
+          [this](const std::string& node) { consoles.OnBootSeen(node); }, LogWarning),
       timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
                   core.clock) {

@@ -84,7 +84,7 @@ class SolLineTest : public ::testing::Test {
   // Reads until the text has come or the line is dead.
   static absl::Status ReadUntil(SolLine& line, absl::string_view wanted) {
     std::string bytes;
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 100; ++i) {
       if (const absl::Status read = line.Read(4096, &bytes); !read.ok()) return read;
       if (absl::StrContains(bytes, wanted)) return absl::OkStatus();
       absl::SleepFor(absl::Milliseconds(50));
@@ -128,9 +128,7 @@ TEST_F(SolLineTest, RefusalsSayWhatToDo) {
   ASSERT_NE(AwaitText(), nullptr);
   const std::unique_ptr<SolLine> wrong = Line("not-it");
   ASSERT_OK(wrong->Open());
-  const absl::Status refused = ReadUntil(*wrong, "init");
-  EXPECT_FALSE(refused.ok());
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("password"));
+  EXPECT_THAT(ReadUntil(*wrong, "init"), StatusIs(absl::StatusCode::kUnauthenticated, Said()));
   EXPECT_THAT(Line(std::string(21, 'x'))->Open(),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
