@@ -97,9 +97,8 @@ void AddPowerConsole(CLI::App& power, Context& context) {
       ->type_name("N");
   console->add_flag("-f,--follow", ask->follow, "Have it read, and print what comes until Ctrl-C");
   console->footer(
-      "Where the inventory has bmc_console: true, the controller reads the console by IPMI while "
-      "a\n"
-      "machine boots and keeps the last lines, until it is restarted.");
+      "Where the inventory has bmc_console: true, the controller reads consoles by IPMI while\n"
+      "machines boot, and keeps the last lines until it is restarted.");
   SetAction(console, context, [&context, ask] { return Console(context, *ask); });
 }
 

@@ -85,7 +85,7 @@ class Boots {
     std::function<void(absl::string_view)> warn;  // writes to the log
     JoinWord join = {};                           // of all nodes, without the name
     std::string listen = "off";                   // boot_listen
-    // A machine boots that is this node. Does not block.
+    // Somebody says that a machine boots that is this node.
     std::function<void(const std::string& node)> on_boot = [](const std::string&) {};
   };
 

@@ -97,7 +97,8 @@ absl::StatusOr<ConsoleView> ConsoleCaptures::Read(const std::string& node, uint6
     if (follows) {
       Capture& capture = Touch(node, now);
       // A reader that begins is worth a try; one that goes on waits for what failed before.
-      if (capture.until <= now && !capture.is_read) capture.next_try = now;
+      if (now - capture.last_followed > kOfReader && !capture.is_read) capture.next_try = now;
+      capture.last_followed = now;
       capture.until = std::max(capture.until, now + kOfReader);
     }
     const auto found = captures_.find(node);

@@ -75,8 +75,8 @@ class ConsoleCaptures {
   // The machine boots, by an order of ours. Does not block. Nothing happens where the inventory
   // does not have its console read.
   void OnBoot(const std::string& node);
-  // The machine is said to boot, by anybody in the network perhaps. Nothing happens either while
-  // its agent is connected, or its console is already read because it boots.
+  // The machine is said to boot, by anybody in the network perhaps; asks the store. Nothing happens
+  // either while its agent is connected, or its console is already read because it boots.
   void OnBootSeen(const std::string& node);
 
   // The last `most` rows with greater numbers than `after`. `follows`: the console is read from now
@@ -94,6 +94,7 @@ class ConsoleCaptures {
     absl::Time until = absl::InfinitePast();
     absl::Time next_try = absl::InfinitePast();
     absl::Time last_used = absl::InfinitePast();
+    absl::Time last_followed = absl::InfinitePast();
     absl::Time last_heard = absl::InfinitePast();  // or opened
     bool is_boot = false;                          // it ends with the agent's return
     bool was_away = false;                         // the agent, since the boot has begun

@@ -146,7 +146,7 @@ absl::Status SolLine::FaultOf(int error) const {
     return absl::UnauthenticatedError(
         "it stopped answering during the login, which is how some BMCs refuse a wrong password; "
         "set "
-        "it anew by `muster secret set`, or restart the BMC");
+        "another by `muster secret set`, or restart the BMC");
   const auto row = std::find_if(std::begin(kFaults), std::end(kFaults),
                                 [&](const FaultRow& each) { return each.error == error; });
   if (row != std::end(kFaults)) return {row->code, row->text};

@@ -210,23 +210,25 @@ TEST_F(ConsoleCapturesTest, AReaderHasItReadForAsLongAsHeAsks) {
   EXPECT_EQ(console_.Open(), 0);
 }
 
-TEST_F(ConsoleCapturesTest, WhatIsRefusedIsNotTriedAgainUntilTheNextBoot) {
+TEST_F(ConsoleCapturesTest, WhatIsRefusedIsTriedAgainByANewReaderAndTheNextBootAlone) {
   console_.End(absl::UnauthenticatedError("the password is wrong"));
   captures_.OnBoot("c1");
   ASSERT_TRUE(Await([&] { return !View().trouble.empty(); }));
   EXPECT_EQ(View().trouble, "the password is wrong");
+  console_.End(absl::UnauthenticatedError("it is still wrong"));
   for (int i = 0; i < 5; ++i) {
     View("c1", /*follows=*/true);
+    ASSERT_TRUE(Await([&] { return View().trouble == "it is still wrong"; }));
     clock_.Advance(absl::Seconds(20));
     absl::SleepFor(absl::Milliseconds(20));
   }
-  EXPECT_EQ(console_.Opened(), 1) << "BMCs lock accounts";
+  EXPECT_EQ(console_.Opened(), 2) << "BMCs lock accounts";
   for (int i = 0; i < 5; ++i) {
     captures_.OnBootSeen("c1");
     clock_.Advance(absl::Seconds(20));
     absl::SleepFor(absl::Milliseconds(20));
   }
-  EXPECT_EQ(console_.Opened(), 1) << "whoever in the network says that it boots";
+  EXPECT_EQ(console_.Opened(), 2) << "whoever in the network says that it boots";
   captures_.OnBoot("c1");
   ASSERT_TRUE(Await([&] { return View().is_established; }));
   EXPECT_EQ(View().trouble, "");
