@@ -26,6 +26,7 @@ bool IsOfMachine(const v1::Subject* subject) {
 
 const char* PartsOf(absl::string_view kind) {
   if (kind.empty()) return "nodes";
+  if (kind == "file_system") return "file systems";
   return kind == "gpu" ? "GPUs" : "ports";
 }
 

@@ -213,6 +213,8 @@ TEST_F(VerdictTest, DisksOfOtherMachinesAreNoPeers) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(verdicts_[i].outcome(), i == 3 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
   }
+  EXPECT_THAT(verdicts_[3].findings(),
+              Contains(Property(&v1::Finding::source, HasSubstr(" file systems, "))));
 }
 
 }  // namespace
