@@ -158,7 +158,8 @@ absl::Status IpmiBmc::Open() {
         "IPMI knows passwords of up to 20 characters, and this one is longer; set a shorter one");
   const absl::Status opened = OpenWith(IPMI_WORKAROUND_FLAGS_DEFAULT);
   if (!absl::IsFailedPrecondition(opened)) return opened;
-  // Some BMCs grant a privilege only to those who ask for the highest first.
+  // Some BMCs prove the password with the level of privilege by which the session was opened,
+  // instead of the one that was asked for.
   const absl::Status again = OpenWith(IPMI_WORKAROUND_FLAGS_OUTOFBAND_2_0_OPEN_SESSION_PRIVILEGE);
   return again.ok() || absl::IsUnauthenticated(again) ? again : opened;
 }
