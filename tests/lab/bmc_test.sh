@@ -178,13 +178,14 @@ show muster power on c001 || fail "on"
 wait_for 120 "c001 is back" connected c001
 [[ $(boot_of c001) != "$boot" ]] || fail "c001 is in the same boot"
 # A container may be up before its console is open; and ipmi_sim may lose what came first, and then sends nothing
-# until the console is opened anew.
-is_on_console() { lab exec c001 logger "c001 is up"; says -F "  c001 is up" muster power console c001; }
-wait_for 120 "the console of c001" is_on_console
+# until the console is opened anew, after a minute.
+follow() { lab exec login1 timeout --preserve-status -s INT 3 muster power console c001 --follow --lines 5 2>&1; }
+is_on_console() { lab exec c001 logger "c001 is up"; says -F "  c001 is up" follow; }
+wait_for 200 "the console of c001" is_on_console
 RC=0
-lab exec login1 timeout --preserve-status -s INT 5 muster power console c001 --follow --lines 1 >"$work/follow" 2>&1 || RC=$?
+show follow || RC=$?
 expect_equal 0 "$RC" "exit code of --follow"
-expect_contains "$(cat "$work/follow")" "the console of c001 is being read" "what --follow says"
+expect_contains "$SAID" "the console of c001 is being read" "what --follow says"
 # Slurm takes a node down once more when its slurmd comes back from a boot that Slurm did not want.
 back_in_slurm() {
   lab exec login1 scontrol update NodeName=c001 State=RESUME || true
