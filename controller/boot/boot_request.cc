@@ -27,8 +27,8 @@ constexpr absl::string_view kReportPrefix = "/report/";
 constexpr absl::string_view kChunksPrefix = "/chunks/";
 constexpr absl::string_view kDiscoveryPath = "/discovery";
 constexpr absl::string_view kWordsPath = "/words";
-constexpr absl::string_view kArtifacts[] = {"kernel", "initrd", kRootArtifact, kSignedArtifact,
-                                            kLoaderArtifact};
+constexpr const char* kArtifacts[] = {"kernel", "initrd", kRootArtifact, kSignedArtifact,
+                                      kLoaderArtifact};
 constexpr size_t kMaxHost = 255;
 constexpr size_t kMaxReason = 300;
 // Disks, ports and cards that a machine may tell of.
