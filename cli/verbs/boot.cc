@@ -11,9 +11,11 @@
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "muster/v1/boot.grpc.pb.h"
+#include "muster/v1/power.grpc.pb.h"
 
 namespace muster::cli {
 namespace {
@@ -25,6 +27,32 @@ struct BootOptions {
   bool once = false;
 };
 
+// What machines whose boot has gone wrong have written since it began. Nothing is an error: who may
+// not read consoles, or has none read, sees the boots all the same.
+ConsoleEnds ReadConsoles(Connection& connection, const v1::ListBootsResponse& boots,
+                         absl::Time now) {
+  constexpr size_t kMostNodes = 8;  // more would hide the table
+  constexpr uint32_t kRows = 8;
+  v1::PowerService::Stub stub(connection.channel());
+  ConsoleEnds consoles;
+  for (const v1::NodeBoot& boot : boots.nodes()) {
+    if (consoles.size() >= kMostNodes) break;
+    if (!HasGoneWrong(boot.last(), now)) continue;
+    v1::ReadConsoleRequest request;
+    request.set_node(boot.node());
+    request.set_rows(kRows);
+    v1::ReadConsoleResponse response;
+    const absl::Status read =
+        Call(connection, stub, &v1::PowerService::Stub::ReadConsole, request, &response);
+    if (absl::IsPermissionDenied(read) || absl::IsUnavailable(read)) break;
+    for (const v1::ConsoleRow& row : response.rows()) {
+      if (ToTime(row.time()) >= ToTime(boot.last().steps(0).time()))
+        consoles[boot.node()].push_back(row.text());
+    }
+  }
+  return consoles;
+}
+
 absl::StatusOr<int> ShowBoots(Context& context, const BootOptions& options) {
   v1::ListBootsRequest request;
   request.set_nodes(options.nodes);
@@ -32,7 +60,10 @@ absl::StatusOr<int> ShowBoots(Context& context, const BootOptions& options) {
   BootStub stub(connection->channel());
   v1::ListBootsResponse response;
   RETURN_IF_ERROR(Call(*connection, stub, &BootStub::ListBoots, request, &response));
-  Show(context, response, [&] { return RenderBoots(response, context.clock->Now()); });
+  const absl::Time now = context.clock->Now();
+  ConsoleEnds consoles;
+  if (context.output == OutputFormat::kTable) consoles = ReadConsoles(*connection, response, now);
+  Show(context, response, [&] { return RenderBoots(response, consoles, now); });
   return kExitClean;
 }
 

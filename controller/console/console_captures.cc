@@ -96,7 +96,7 @@ absl::StatusOr<ConsoleView> ConsoleCaptures::Read(const std::string& node, uint6
     absl::MutexLock lock(&mutex_);
     if (follows) {
       Capture& capture = Touch(node, now);
-      // A reader that begins is worth a try; one that goes on waits for what failed before.
+      // A new reader is worth another try; one who has been asking all the time is not.
       if (now - capture.last_followed > kOfReader && !capture.is_read) capture.next_try = now;
       capture.last_followed = now;
       capture.until = std::max(capture.until, now + kOfReader);
@@ -113,18 +113,6 @@ absl::StatusOr<ConsoleView> ConsoleCaptures::Read(const std::string& node, uint6
   }
   if (follows) worker_.Wake();
   return view;
-}
-
-std::vector<ConsoleRow> ConsoleCaptures::Since(const std::string& node, absl::Time since,
-                                               size_t most) const {
-  absl::MutexLock lock(&mutex_);
-  const auto found = captures_.find(node);
-  if (found == captures_.end()) return {};
-  std::vector<ConsoleRow> rows = found->second.text.After(0, most);
-  rows.erase(std::remove_if(rows.begin(), rows.end(),
-                            [&](const ConsoleRow& row) { return row.time < since; }),
-             rows.end());
-  return rows;
 }
 
 absl::StatusOr<std::unique_ptr<ConsoleLine>> ConsoleCaptures::Open(const std::string& node) const {

@@ -83,8 +83,6 @@ class ConsoleCaptures {
   // on, for kOfReader. FailedPrecondition, with the remedy: the inventory does not have it read.
   absl::StatusOr<ConsoleView> Read(const std::string& node, uint64_t after, size_t most,
                                    bool follows);
-  // The last rows that came after `since`; none where there is no such text.
-  std::vector<ConsoleRow> Since(const std::string& node, absl::Time since, size_t most) const;
 
  private:
   struct Capture {
@@ -114,7 +112,7 @@ class ConsoleCaptures {
   Capture& Touch(const std::string& node, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Means means_;
-  mutable absl::Mutex mutex_;
+  absl::Mutex mutex_;
   std::map<std::string, Capture> captures_ ABSL_GUARDED_BY(mutex_);  // by node
   // The worker's own.
   std::map<std::string, std::unique_ptr<ConsoleLine>> lines_;  // by node

@@ -4,12 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/peer.h"
 #include "controller/audit/audit.h"
 #include "controller/boot/boots.h"
-#include "controller/console/console_captures.h"
 #include "controller/inventory/boot_choice.h"
 #include "controller/inventory/inventory.h"
 #include "controller/run/collaborators.h"
@@ -18,9 +16,6 @@
 
 namespace muster::controller {
 namespace {
-
-// Of each node's console.
-constexpr size_t kConsoleRows = 8;
 
 absl::StatusOr<std::vector<const Node*>> SelectSome(const Inventory& inventory,
                                                     const std::string& selector) {
@@ -31,14 +26,9 @@ absl::StatusOr<std::vector<const Node*>> SelectSome(const Inventory& inventory,
 
 }  // namespace
 
-grpc::Status BootService::ListBoots(grpc::ServerContext* context,
-                                    const v1::ListBootsRequest* request,
+grpc::Status BootService::ListBoots(grpc::ServerContext*, const v1::ListBootsRequest* request,
                                     v1::ListBootsResponse* response) {
-  const absl::StatusOr<Caller> caller = CallerOf(*context);
-  if (!caller.ok()) return ToGrpc(caller.status());
-  const bool sees_consoles =
-      caller->identity.role == Role::kOperator || caller->identity.role == Role::kAdmin;
-  return ToGrpc(List(*request, sees_consoles, *response));
+  return ToGrpc(List(*request, *response));
 }
 
 grpc::Status BootService::ListUnknownMachines(grpc::ServerContext*,
@@ -81,19 +71,12 @@ grpc::Status BootService::ClearBoot(grpc::ServerContext* context,
   });
 }
 
-absl::Status BootService::List(const v1::ListBootsRequest& request, bool sees_consoles,
+absl::Status BootService::List(const v1::ListBootsRequest& request,
                                v1::ListBootsResponse& response) {
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
   ASSIGN_OR_RETURN(const std::vector<const Node*> nodes,
                    Select(*current.inventory, request.nodes().empty() ? "all" : request.nodes()));
-  for (const Node* node : nodes) {
-    v1::NodeBoot& boot = *response.add_nodes();
-    boot = boots_.Describe(*current.inventory, *node);
-    if (!sees_consoles || boot.last().steps().empty()) continue;
-    const absl::Time begun = ToTime(boot.last().steps(0).time());
-    for (const console::ConsoleRow& row : consoles_.Since(node->name, begun, kConsoleRows))
-      boot.add_console(row.text);
-  }
+  for (const Node* node : nodes) *response.add_nodes() = boots_.Describe(*current.inventory, *node);
   response.set_dropped(boots_.dropped());
   response.set_is_serving(is_serving_);
   return absl::OkStatus();

@@ -12,17 +12,13 @@ class InventorySource;
 namespace boot {
 class Boots;
 }
-namespace console {
-class ConsoleCaptures;
-}
 
 // BootService. Thread-safe.
 class BootService final : public v1::BootService::Service {
  public:
   // The references must outlive the object. `is_serving`: whether there is a boot server.
-  BootService(boot::Boots& boots, console::ConsoleCaptures& consoles, InventorySource& inventory,
-              bool is_serving)
-      : boots_(boots), consoles_(consoles), inventory_(inventory), is_serving_(is_serving) {}
+  BootService(boot::Boots& boots, InventorySource& inventory, bool is_serving)
+      : boots_(boots), inventory_(inventory), is_serving_(is_serving) {}
 
   grpc::Status ListBoots(grpc::ServerContext* context, const v1::ListBootsRequest* request,
                          v1::ListBootsResponse* response) override;
@@ -35,11 +31,9 @@ class BootService final : public v1::BootService::Service {
                          v1::ClearBootResponse* response) override;
 
  private:
-  absl::Status List(const v1::ListBootsRequest& request, bool sees_consoles,
-                    v1::ListBootsResponse& response);
+  absl::Status List(const v1::ListBootsRequest& request, v1::ListBootsResponse& response);
 
   boot::Boots& boots_;
-  console::ConsoleCaptures& consoles_;
   InventorySource& inventory_;
   const bool is_serving_;
 };

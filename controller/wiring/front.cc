@@ -134,7 +134,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       power(work.power, work.consoles, core.inventory, *core.resources.store, core.registry,
             core.open_calls),
       readings(work.readings, core.inventory, *core.resources.store),
-      boots(work.boots, work.consoles, core.inventory, config.boot_listen != "off"),
+      boots(work.boots, core.inventory, config.boot_listen != "off"),
       notifications(work.notifications),
       snapshot_changes(
           *core.resources.snapshots, *core.resources.store, downloads, processes,

@@ -67,12 +67,6 @@ bool IsTrouble(v1::BootPhase phase) {
          phase == v1::BOOT_PHASE_DENIED || phase == v1::BOOT_PHASE_NO_MEMORY;
 }
 
-// The machine has reported something bad, or nothing for long.
-bool HasGoneWrong(const v1::Boot& boot, absl::Time now) {
-  const std::string state = StateOfBoot(boot, now);
-  return IsTrouble(boot.steps().rbegin()->phase()) || absl::StartsWith(state, kStoppedAfter);
-}
-
 }  // namespace
 
 std::string StateOfBoot(const v1::Boot& boot, absl::Time now) {
@@ -89,7 +83,14 @@ std::string StateOfBoot(const v1::Boot& boot, absl::Time now) {
   return absl::StrCat(WordOfPhase(last.phase()), ", ", HumanTime(at, now));
 }
 
-std::string RenderBoots(const v1::ListBootsResponse& response, absl::Time now) {
+bool HasGoneWrong(const v1::Boot& boot, absl::Time now) {
+  if (boot.steps().empty()) return false;
+  return IsTrouble(boot.steps().rbegin()->phase()) ||
+         absl::StartsWith(StateOfBoot(boot, now), kStoppedAfter);
+}
+
+std::string RenderBoots(const v1::ListBootsResponse& response, const ConsoleEnds& consoles,
+                        absl::Time now) {
   if (response.nodes().empty()) return "no nodes\n";
   Table table({"NODE", "NEXT", "BY", "DISK", "LAST", "WHEN", "STATE", "STEPS"});
   std::string notes;
@@ -105,9 +106,10 @@ std::string RenderBoots(const v1::ListBootsResponse& response, absl::Time now) {
       if (IsTrouble(step.phase()))
         absl::StrAppend(&notes, node.node(), ": ", Tame(step.detail()), "\n");
     }
-    if (!was_seen || node.console().empty() || !HasGoneWrong(last, now)) continue;
+    const auto console = consoles.find(node.node());
+    if (console == consoles.end()) continue;
     absl::StrAppend(&notes, "the end of the console of ", node.node(), ":\n");
-    for (const std::string& row : node.console()) absl::StrAppend(&notes, "  ", Tame(row), "\n");
+    for (const std::string& row : console->second) absl::StrAppend(&notes, "  ", Tame(row), "\n");
   }
   std::string text = absl::StrCat(table.ToString(), notes);
   if (response.dropped() > 0)

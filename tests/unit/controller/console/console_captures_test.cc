@@ -169,9 +169,6 @@ TEST_F(ConsoleCapturesTest, ABootIsReadUntilTheAgentIsBack) {
   EXPECT_LT(clock_.Now() - begun, absl::Minutes(8)) << "long before kOfBoot";
   EXPECT_EQ(console_.Open(), 0);
   EXPECT_THAT(Texts(), ElementsAre("BIOS 1.2", "Booting from PXE", "c1 login:"));
-  EXPECT_EQ(captures_.Since("c1", begun, 2).size(), 2u);
-  EXPECT_EQ(captures_.Since("c1", clock_.Now(), 2).size(), 0u);
-  EXPECT_EQ(captures_.Since("c2", begun, 2).size(), 0u);
   EXPECT_THAT(secrets_.readers, Each("power"));
   absl::MutexLock lock(&mutex_);
   EXPECT_THAT(passwords_, Each("hunter2"));

@@ -63,12 +63,12 @@ TEST(BootReportTest, WhatNodesBootAndHowFarTheyCame) {
   v1::NodeBoot no_mac = NodeOf("c003", "disk", v1::BOOT_SOURCE_UNSPECIFIED);
   no_mac.clear_macs();
   *response.add_nodes() = no_mac;
-  EXPECT_THAT(RenderBoots(response, kNow), Said());
+  EXPECT_THAT(RenderBoots(response, {}, kNow), Said());
   response.set_is_serving(false);
   response.set_dropped(7);
   response.clear_nodes();
   *response.add_nodes() = NodeOf("c004", "disk", v1::BOOT_SOURCE_UNSPECIFIED);
-  EXPECT_THAT(RenderBoots(response, kNow), Said());
+  EXPECT_THAT(RenderBoots(response, {}, kNow), Said());
 }
 
 TEST(BootReportTest, ABootThatWentWrongEndsWithItsConsole) {
@@ -77,15 +77,17 @@ TEST(BootReportTest, ABootThatWentWrongEndsWithItsConsole) {
   v1::NodeBoot stopped = NodeOf("c001", "worker", v1::BOOT_SOURCE_INVENTORY);
   *stopped.mutable_last() = BootOf("worker@1a2b3c4d5e6f", absl::Hours(1),
                                    {{v1::BOOT_PHASE_SCRIPT, 0}, {v1::BOOT_PHASE_KERNEL, 1}});
-  stopped.add_console("[    1.2] Kernel panic - not syncing: No working init found.");
-  stopped.add_console("[    1.2] \x1b[2J---[ end Kernel panic ]---");
   *response.add_nodes() = stopped;
-  v1::NodeBoot goes_on = stopped;
-  goes_on.set_node("c002");
-  *goes_on.mutable_last() = BootOf("worker@1a2b3c4d5e6f", absl::Seconds(50),
-                                   {{v1::BOOT_PHASE_SCRIPT, 0}, {v1::BOOT_PHASE_KERNEL, 1}});
-  *response.add_nodes() = goes_on;
-  EXPECT_THAT(RenderBoots(response, kNow), Said());
+  EXPECT_TRUE(HasGoneWrong(stopped.last(), kNow));
+  const ConsoleEnds consoles = {{"c001",
+                                 {"[    1.2] Kernel panic - not syncing: No working init found.",
+                                  "[    1.2] \x1b[2J---[ end Kernel panic ]---"}}};
+  EXPECT_THAT(RenderBoots(response, consoles, kNow), Said());
+  EXPECT_FALSE(
+      HasGoneWrong(BootOf("worker", absl::Seconds(50), {{v1::BOOT_PHASE_SCRIPT, 0}}), kNow));
+  EXPECT_TRUE(
+      HasGoneWrong(BootOf("worker", absl::Seconds(50), {{v1::BOOT_PHASE_REFUSED, 0}}), kNow));
+  EXPECT_FALSE(HasGoneWrong(v1::Boot(), kNow));
 }
 
 TEST(BootReportTest, ADiskThatIsWrittenIsNotDoneBeforeItsRootHasComeUp) {
