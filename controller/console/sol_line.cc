@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
+#include "controller/power/ipmi_fault.h"
 
 namespace muster::controller::console {
 namespace {
@@ -27,40 +27,31 @@ constexpr size_t kMaxFaultText = 200;
 
 struct FaultRow {
   int error;
-  absl::StatusCode code;
-  const char* text;
+  power::IpmiFault fault;
 };
 constexpr FaultRow kFaults[] = {
-    {IPMICONSOLE_ERR_USERNAME_INVALID, absl::StatusCode::kUnauthenticated,
-     "it does not know bmc_user, or does not let it in from the network"},
-    {IPMICONSOLE_ERR_PASSWORD_INVALID, absl::StatusCode::kUnauthenticated,
-     "the password is wrong; set it anew by `muster secret set`"},
-    {IPMICONSOLE_ERR_PRIVILEGE_LEVEL_INSUFFICIENT, absl::StatusCode::kFailedPrecondition,
-     "bmc_user lacks the right: give it the privilege Operator in the BMC, and serial over LAN"},
-    {IPMICONSOLE_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, absl::StatusCode::kFailedPrecondition,
-     "bmc_user lacks the right: give it the privilege Operator in the BMC, and serial over LAN"},
-    {IPMICONSOLE_ERR_CIPHER_SUITE_ID_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
-     "it does not take this cipher suite; set bmc_cipher_suite to 3, or allow 17 in the BMC"},
-    {IPMICONSOLE_ERR_IPMI_2_0_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
-     "it does not speak IPMI 2.0; turn on IPMI over LAN in the BMC"},
-    {IPMICONSOLE_ERR_HOSTNAME_INVALID, absl::StatusCode::kFailedPrecondition,
-     "its address is not known; check bmc_address and the controller's resolver"},
-    {IPMICONSOLE_ERR_SOL_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
-     "it has no serial over LAN, or not for bmc_user: turn it on in the BMC"},
-    {IPMICONSOLE_ERR_SOL_REQUIRES_NO_ENCRYPTION, absl::StatusCode::kFailedPrecondition,
-     "it does not encrypt serial over LAN: allow encryption of it in the BMC"},
-    {IPMICONSOLE_ERR_SOL_INUSE, absl::StatusCode::kUnavailable,
-     "somebody else reads the console; BMCs have one reader each"},
-    {IPMICONSOLE_ERR_SOL_STOLEN, absl::StatusCode::kFailedPrecondition,
-     "somebody else has taken the console over"},
-    {IPMICONSOLE_ERR_CONNECTION_TIMEOUT, absl::StatusCode::kUnavailable,
-     "it does not answer; check bmc_address, that IPMI over LAN is turned on in the BMC, and that "
-     "the controller reaches the BMCs' network"},
-    {IPMICONSOLE_ERR_SESSION_TIMEOUT, absl::StatusCode::kUnavailable,
-     "it stopped answering; the BMC hangs, or the network lost its packets"},
-    {IPMICONSOLE_ERR_EXCESS_RETRANSMISSIONS_SENT, absl::StatusCode::kUnavailable,
-     "it stopped answering; the BMC hangs, or the network lost its packets"},
-    {IPMICONSOLE_ERR_BMC_BUSY, absl::StatusCode::kUnavailable, "it is busy"},
+    {IPMICONSOLE_ERR_USERNAME_INVALID, power::kUnknownUser},
+    {IPMICONSOLE_ERR_PASSWORD_INVALID, power::kWrongPassword},
+    {IPMICONSOLE_ERR_PRIVILEGE_LEVEL_INSUFFICIENT, power::kNoPrivilege},
+    {IPMICONSOLE_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, power::kNoPrivilege},
+    {IPMICONSOLE_ERR_CIPHER_SUITE_ID_UNAVAILABLE, power::kNoCipherSuite},
+    {IPMICONSOLE_ERR_IPMI_2_0_UNAVAILABLE, power::kNoIpmi2},
+    {IPMICONSOLE_ERR_HOSTNAME_INVALID, power::kUnknownAddress},
+    {IPMICONSOLE_ERR_SOL_UNAVAILABLE,
+     {absl::StatusCode::kFailedPrecondition,
+      "it has no serial over LAN, or not for bmc_user: turn it on in the BMC"}},
+    {IPMICONSOLE_ERR_SOL_REQUIRES_NO_ENCRYPTION,
+     {absl::StatusCode::kFailedPrecondition,
+      "it does not encrypt serial over LAN: allow encryption of it in the BMC"}},
+    {IPMICONSOLE_ERR_SOL_INUSE,
+     {absl::StatusCode::kUnavailable,
+      "somebody else reads the console; BMCs have one reader each"}},
+    {IPMICONSOLE_ERR_SOL_STOLEN,
+     {absl::StatusCode::kFailedPrecondition, "somebody else has taken the console over"}},
+    {IPMICONSOLE_ERR_CONNECTION_TIMEOUT, power::kNoAnswer},
+    {IPMICONSOLE_ERR_SESSION_TIMEOUT, power::kLost},
+    {IPMICONSOLE_ERR_EXCESS_RETRANSMISSIONS_SENT, power::kLost},
+    {IPMICONSOLE_ERR_BMC_BUSY, {absl::StatusCode::kUnavailable, "it is busy"}},
 };
 
 // Starts the library's threads once; they end with the process.
@@ -86,19 +77,12 @@ absl::Status SolLine::Begin(bool opens_as_operator) {
   if (access_.port > kMaxPort)
     return absl::FailedPreconditionError(absl::StrCat(
         "its console cannot be read at port ", access_.port, ", only at ports up to ", kMaxPort));
+  RETURN_IF_ERROR(power::CheckIpmiAccount(access_, password_));
   if (!HasEngine()) return absl::ResourceExhaustedError("the threads for consoles do not start");
-  const bool is_ipv6 = absl::StrContains(access_.address, ':');
-  const std::string host =
-      absl::StrCat(is_ipv6 ? "[" : "", access_.address, is_ipv6 ? "]" : "", ":", access_.port);
+  const std::string host = power::IpmiHost(access_);
   std::string user = access_.user;
   std::string password(password_.Reveal());
   const absl::Cleanup wipe = [&] { OPENSSL_cleanse(password.data(), password.size()); };
-  if (ipmiconsole_username_is_valid(user.c_str()) == 0)
-    return absl::FailedPreconditionError(
-        "IPMI knows users of up to 16 characters; bmc_user is longer");
-  if (ipmiconsole_password_is_valid(password.c_str()) == 0)
-    return absl::FailedPreconditionError(
-        "IPMI knows passwords of up to 20 characters, and this one is longer; set a shorter one");
   ipmiconsole_ipmi_config ipmi = {};
   ipmi.username = user.data();
   ipmi.password = password.data();
@@ -143,13 +127,10 @@ absl::Status SolLine::FaultOf(int error) const {
                        error == IPMICONSOLE_ERR_EXCESS_RETRANSMISSIONS_SENT;
   // Tried again and again, a wrong password would lock the account.
   if (is_lost && !is_established_)
-    return absl::UnauthenticatedError(
-        "it stopped answering during the login, which is how some BMCs refuse a wrong password; "
-        "set "
-        "another by `muster secret set`, or restart the BMC");
+    return {power::kNoAnswerToPassword.code, power::kNoAnswerToPassword.text};
   const auto row = std::find_if(std::begin(kFaults), std::end(kFaults),
                                 [&](const FaultRow& each) { return each.error == error; });
-  if (row != std::end(kFaults)) return {row->code, row->text};
+  if (row != std::end(kFaults)) return {row->fault.code, row->fault.text};
   return absl::UnavailableError(
       absl::StrCat("its console failed: ",
                    PlainText(ipmiconsole_ctx_strerror(error), Lines::kOne, kMaxFaultText)));

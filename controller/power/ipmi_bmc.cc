@@ -6,54 +6,38 @@
 
 #include <freeipmi/freeipmi.h>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
+#include "controller/power/ipmi_fault.h"
 
 namespace muster::controller::power {
 namespace {
 
-constexpr size_t kMaxUser = 16;      // of IPMI 2.0
-constexpr size_t kMaxPassword = 20;  // likewise
 constexpr size_t kMaxFaultText = 200;
 // For as long as a light can be asked to blink where it cannot be told to stay on.
 constexpr uint8_t kIdentifySeconds = 255;
 
 struct FaultRow {
   int error;
-  absl::StatusCode code;
-  const char* text;
+  IpmiFault fault;
 };
 constexpr FaultRow kFaults[] = {
-    {IPMI_ERR_USERNAME_INVALID, absl::StatusCode::kUnauthenticated,
-     "it does not know bmc_user, or does not let it in from the network"},
-    {IPMI_ERR_PASSWORD_INVALID, absl::StatusCode::kUnauthenticated,
-     "the password is wrong; set it anew by `muster secret set`"},
-    {IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT, absl::StatusCode::kUnauthenticated,
-     "it does not answer the password, which is how some BMCs refuse a wrong one; check bmc_user, "
-     "and set the password anew by `muster secret set`"},
-    {IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT, absl::StatusCode::kFailedPrecondition,
-     "bmc_user lacks the right: give it the privilege Operator in the BMC"},
-    {IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, absl::StatusCode::kFailedPrecondition,
-     "bmc_user lacks the right: give it the privilege Operator in the BMC"},
-    {IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
-     "it does not take this cipher suite; set bmc_cipher_suite to 3, or allow 17 in the BMC"},
-    {IPMI_ERR_IPMI_2_0_UNAVAILABLE, absl::StatusCode::kFailedPrecondition,
-     "it does not speak IPMI 2.0; turn on IPMI over LAN in the BMC"},
-    {IPMI_ERR_CONNECTION_TIMEOUT, absl::StatusCode::kUnavailable,
-     "it does not answer; check bmc_address, that IPMI over LAN is turned on in the BMC, and that "
-     "the controller reaches the BMCs' network"},
-    {IPMI_ERR_SESSION_TIMEOUT, absl::StatusCode::kUnavailable,
-     "it stopped answering; the BMC hangs, or the network lost its packets"},
-    {IPMI_ERR_MESSAGE_TIMEOUT, absl::StatusCode::kUnavailable,
-     "it stopped answering; the BMC hangs, or the network lost its packets"},
-    {IPMI_ERR_BMC_BUSY, absl::StatusCode::kUnavailable, "it is busy; try again"},
-    {IPMI_ERR_HOSTNAME_INVALID, absl::StatusCode::kFailedPrecondition,
-     "its address is not known; check bmc_address and the controller's resolver"},
-    {IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED, absl::StatusCode::kFailedPrecondition,
-     "it does not know this command; use another verb"},
-    {IPMI_ERR_BAD_COMPLETION_CODE, absl::StatusCode::kFailedPrecondition, "it refuses the order"},
+    {IPMI_ERR_USERNAME_INVALID, kUnknownUser},
+    {IPMI_ERR_PASSWORD_INVALID, kWrongPassword},
+    {IPMI_ERR_PASSWORD_VERIFICATION_TIMEOUT, kNoAnswerToPassword},
+    {IPMI_ERR_PRIVILEGE_LEVEL_INSUFFICIENT, kNoPrivilege},
+    {IPMI_ERR_PRIVILEGE_LEVEL_CANNOT_BE_OBTAINED, kNoPrivilege},
+    {IPMI_ERR_CIPHER_SUITE_ID_UNAVAILABLE, kNoCipherSuite},
+    {IPMI_ERR_IPMI_2_0_UNAVAILABLE, kNoIpmi2},
+    {IPMI_ERR_CONNECTION_TIMEOUT, kNoAnswer},
+    {IPMI_ERR_SESSION_TIMEOUT, kLost},
+    {IPMI_ERR_MESSAGE_TIMEOUT, kLost},
+    {IPMI_ERR_BMC_BUSY, {absl::StatusCode::kUnavailable, "it is busy; try again"}},
+    {IPMI_ERR_HOSTNAME_INVALID, kUnknownAddress},
+    {IPMI_ERR_COMMAND_INVALID_OR_UNSUPPORTED,
+     {absl::StatusCode::kFailedPrecondition, "it does not know this command; use another verb"}},
+    {IPMI_ERR_BAD_COMPLETION_CODE, {absl::StatusCode::kFailedPrecondition, "it refuses the order"}},
 };
 
 // An answer of the library's, for the duration of a call.
@@ -124,7 +108,7 @@ absl::Status IpmiBmc::Fault() {
   const auto row = std::find_if(std::begin(kFaults), std::end(kFaults),
                                 [&](const FaultRow& each) { return each.error == error; });
   const absl::Status fault = row != std::end(kFaults)
-                                 ? absl::Status(row->code, row->text)
+                                 ? absl::Status(row->fault.code, row->fault.text)
                                  : absl::UnavailableError(absl::StrCat("IPMI failed: ", words));
   if (absl::IsUnavailable(fault)) context_.reset();
   return fault;
@@ -133,9 +117,7 @@ absl::Status IpmiBmc::Fault() {
 absl::Status IpmiBmc::OpenWith(unsigned workarounds) {
   context_.reset(ipmi_ctx_create());
   if (context_ == nullptr) return absl::ResourceExhaustedError("no memory for an IPMI session");
-  const bool is_ipv6 = absl::StrContains(access_.address, ':');
-  const std::string host =
-      absl::StrCat(is_ipv6 ? "[" : "", access_.address, is_ipv6 ? "]" : "", ":", access_.port);
+  const std::string host = IpmiHost(access_);
   const std::string password(password_.Reveal());
   const int opened = ipmi_ctx_open_outofband_2_0(
       context_.get(), host.c_str(), access_.user.c_str(), password.c_str(), /*k_g=*/nullptr,
@@ -150,12 +132,7 @@ absl::Status IpmiBmc::OpenWith(unsigned workarounds) {
 
 absl::Status IpmiBmc::Open() {
   if (context_ != nullptr) return absl::OkStatus();
-  if (access_.user.size() > kMaxUser)
-    return absl::FailedPreconditionError(
-        "IPMI knows users of up to 16 characters; bmc_user is longer");
-  if (password_.size() > kMaxPassword)
-    return absl::FailedPreconditionError(
-        "IPMI knows passwords of up to 20 characters, and this one is longer; set a shorter one");
+  RETURN_IF_ERROR(CheckIpmiAccount(access_, password_));
   const absl::Status opened = OpenWith(IPMI_WORKAROUND_FLAGS_DEFAULT);
   if (!absl::IsFailedPrecondition(opened)) return opened;
   // Some BMCs prove the password with the level of privilege by which the session was opened,
