@@ -7,12 +7,7 @@ set -euo pipefail
 source "$(dirname "$0")/testing.sh"
 
 work=$(mktemp -d)
-bmcs=()
-clean() {
-  local pid
-  for pid in ${bmcs[@]+"${bmcs[@]}"}; do kill -KILL "$pid" 2>/dev/null || true; done
-  rm -rf "$work"
-}
+clean() { rm -rf "$work"; }
 
 boot_of() { lab exec "$1" cat /proc/sys/kernel/random/boot_id; }  # NODE
 is_off() { says -E "^  $1 .* off " ./dev lab status --name "$LAB_TEST_NAME"; }  # NODE
@@ -22,93 +17,6 @@ power_is() {  # NODE STATE
   [[ $(muster -o json power status "$1" | read_json 'print(value["nodes"][0]["state"])') == "$2" ]]
 }
 
-# A BMC in the lab's network whose machine is the node. A machine that is switched on takes its time; the
-# BMC answers meanwhile.
-start_bmc() {  # NODE ADDRESS
-  local folder=$work/bmc-$1 node=$1
-  mkdir -p "$folder/state"
-  cat >"$folder/control" <<CONTROL
-#!/bin/bash
-lab() { setsid "$PWD/dev" lab "\$1" --name "$LAB_TEST_NAME" "\${@:2}" </dev/null >>"$folder/lab.log" 2>&1 & }
-read -r supervisor _ <"$(lab_folder)/nodes/$node/supervisor.pid" || supervisor=
-power=0
-if [[ \$supervisor ]] && kill -0 "\$supervisor" 2>/dev/null; then power=1; fi
-verb=\$1
-shift
-case \$verb in
-  check) for what; do [[ \$what == @(power|reset|boot|identify|shutdown) ]] || exit 1; done ;;
-  get)
-    for what; do
-      case \$what in
-        power) echo "power:\$power" ;;
-        boot) echo boot:none ;;
-        *) exit 1 ;;
-      esac
-    done ;;
-  set)
-    while ((\$#)); do
-      echo "\$1 \$2" >>"$folder/orders"
-      case "\$1 \$2" in
-        "power 1") ((power)) || lab power $node on ;;
-        "power 0") lab power $node off ;;
-        reset*) lab power $node cycle ;;
-        shutdown*) lab exec $node systemctl poweroff ;;
-      esac
-      shift 2
-    done ;;
-esac
-CONTROL
-  chmod 700 "$folder/control"
-  cat >"$folder/lan.conf" <<LAN
-name "$node"
-console $2 9001
-set_working_mc 0x20
-  startlan 1
-    addr $2 623
-    priv_limit admin
-    allowed_auths_callback none md2 md5 straight
-    allowed_auths_user none md2 md5 straight
-    allowed_auths_operator none md2 md5 straight
-    allowed_auths_admin none md2 md5 straight
-    guid a123456789abcdefa123456789abcdef
-  endlan
-  chassis_control "$folder/control"
-  sol "tcp:$2:9002" 115200
-  user 1 false "" "" user 10 none
-  user 2 true "muster" "of-the-bmc" admin 10 none md2 md5 straight
-LAN
-  # Its one sensor is a power supply, which is there; the record that describes it is a compact one of
-  # the IPMI specification 2.0, table 43-2.
-  cat >"$folder/machine.emu" <<MACHINE
-mc_setbmc 0x20
-mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02
-sel_enable 0x20 1000 0x0a
-sensor_add 0x20 0 1 0x08 0x6f
-sensor_set_event_support 0x20 0 1 enable scanning per-state $(printf ' %015d' 1111 1111 1111 1111)
-main_sdr_add 0x20 1 0 0x51 2 31 $(printf ' %d' 0x20 0 1 0x0a 1 0x67 0x40 8 0x6f 255 7 255 7 255 7 0xc0 0 0 1 0 0 0 0 0 0 0 0xc4) 0x50 0x53 0x55 0x31
-sensor_set_bit 0x20 0 1 0 1 0
-mc_enable 0x20
-MACHINE
-  ip -n "muster-$LAB_TEST_NAME" address add "$2/24" dev br0
-  setsid nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- python3 - "$2" "$(lab_folder)/nodes/$node/upper/console" \
-    <<'SERIAL' >"$folder/serial.log" 2>&1 &
-# The serial port, on which the node writes to /console: a container has no hardware of its own.
-import os, socket, sys, time
-listener = socket.create_server((sys.argv[1], 9002))
-port, _ = listener.accept()
-while not os.path.exists(sys.argv[2]):
-    time.sleep(0.1)
-with open(sys.argv[2], "rb") as console:
-    while True:
-        port.sendall(console.read()[-200:])  # a serial port is slow, and keeps nothing for later
-        time.sleep(0.1)
-SERIAL
-  bmcs+=($!)
-  setsid nsenter --net="/run/netns/muster-$LAB_TEST_NAME" -- ipmi_sim -n -c "$folder/lan.conf" \
-    -f "$folder/machine.emu" -s "$folder/state" </dev/null >"$folder/log" 2>&1 &
-  bmcs+=($!)
-}
-
 # What somebody says to the simulator of a BMC.
 tell_bmc() {  # ADDRESS COMMAND
   # shellcheck disable=SC2016  # the other shell expands it
@@ -116,22 +24,11 @@ tell_bmc() {  # ADDRESS COMMAND
     bash -c 'exec 3<>"/dev/tcp/$0/9001"; echo "$1" >&3; timeout 1 cat <&3 >/dev/null || true' "$1" "$2"
 }
 
-start_cluster 2 bookworm --prepared
-network=$(ip -n "muster-$LAB_TEST_NAME" -o -4 address show dev br0 | sed 's/.* inet \([0-9]*\.[0-9]*\.[0-9]*\).*/\1/')
-start_bmc c001 "$network.3"
-start_bmc c002 "$network.4"
+start_cluster 2 bookworm --prepared --bmcs
 cp -r "$(lab_folder)/inventory" "$work/inventory"
-python3 - "$work/inventory/cluster.yaml" "$network" <<'PY'
-import sys
-path, network = sys.argv[1:]
-text = open(path).read()
-for node, last in (("c001", 3), ("c002", 4)):
-    text = text.replace(f"{node}: {{role: compute,", f"{node}: {{role: compute, bmc_address: {network}.{last},")
-text = text.replace("groups: {", "groups: {compute: {vars: {bmc_protocol: ipmi, bmc_user: muster, "
-                    "bmc_cipher_suite: 3, bmc_console: true, bmc_password_secret: bmc_password, bmc_cycle_after: 2m, "
-                    "base_packages: [ca-certificates, curl, freeipmi-tools]}}, ")
-open(path, "w").write(text)
-PY
+sed -i 's/bmc_protocol: ipmi,/& bmc_cycle_after: 2m, base_packages: [ca-certificates, curl, freeipmi-tools],/' \
+  "$work/inventory/cluster.yaml"
+address=$(<"$(lab_folder)/bmcs/c001/address")
 muster inventory apply "$work/inventory" >/dev/null
 lab muster secret set bmc_password --roles power <<<"of-the-bmc" >/dev/null
 join 'login1,c[001-002]'
@@ -197,7 +94,7 @@ print(*(e["action"] + " " + e["subject"] for e in reversed(value["events"]) if e
 
 step "a power supply fails"
 # In place of the kernel's driver, which a container has not.
-lab exec c001 sh -s "$network.3" <<'NODE'
+lab exec c001 sh -s "$address" <<'NODE'
 cat >/etc/freeipmi/freeipmi.conf <<CONFIGURATION
 driver-type LAN_2_0
 username muster
@@ -218,7 +115,7 @@ look_again
 wait_for 60 "a look at the BMC" has_looked
 sleep 2
 ! health_says bmc_ || fail "a BMC that is well: $(muster health c001)"
-tell_bmc "$network.3" "sensor_set_bit 0x20 0 1 1 1 1"
+tell_bmc "$address" "sensor_set_bit 0x20 0 1 1 1 1"
 look_again
 wait_for 60 "the sensor" health_says "PSU1 (Power Supply): 'Presence detected' 'Power Supply Failure detected'"
 wait_for 10 "the log" health_says "critical events within a day: 1; the last: PSU1 (Power Supply): Power Supply Failure detected"
@@ -246,6 +143,6 @@ expect_applied 0 "a plan whose reboot hangs"
 [[ $(boot_of c002) != "$boot" ]] || fail "c002 is in the same boot"
 lab exec c002 test ! -e /var/hang || fail "c002 did not hang"
 lab exec c002 test -e /var/tmp/after || fail "the plan did not go on"
-expect_equal "power 0 power 1" "$(xargs <"$work/bmc-c002/orders")" "orders to the BMC of c002"
+expect_equal "power 0 power 1" "$(xargs <"$(lab_folder)/bmcs/c002/orders")" "orders to the BMC of c002"
 expect_contains "$(muster audit list --limit 50)" "not back from its reboot" "the record"
 echo PASSED

@@ -23,9 +23,9 @@ expect_equal 0 "$RC" "exit code"
 muster boot set d001 debian-worker --once
 
 step "a machine without a disk boots the image"
-sed -i 's/^vars:$/&\n  boot_peers: true/' "$work/inventory/boot.yaml"
+sed -i 's/^vars:$/&\n  boot_peers: true/' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
-power_on -no-reboot
+power_on disk=no tpm=no reboot=off
 wait_for $limit "the script" has_step script
 wait_for $limit "kernel and initramfs" has_step initrd
 wait_for $limit "the root" has_step switched
@@ -34,15 +34,15 @@ expect_equal disk "$(next)" "what it boots next, the order being used up"
 says_on_console "the root came in [0-9]* chunks" || fail "the root came whole"
 step "the root is there"
 wait_for $limit "a system that is up" says_on_console "d001 login:"
-has_keys() { [[ $(lab exec login1 ssh-keyscan -T 5 "$network.240" 2>/dev/null) == *ssh-ed25519* ]]; }
+has_keys() { [[ $(lab exec login1 ssh-keyscan -T 5 "$network.231" 2>/dev/null) == *ssh-ed25519* ]]; }
 wait_for $limit "a way in, with keys of its own" has_keys
-expect_contains "$(lab exec login1 cat /var/lib/muster-boot/leases)" "$network.240 d001" "its lease, the inventory's"
+expect_contains "$(lab exec login1 cat /var/lib/muster-boot/leases)" "$network.231 d001" "its lease, the inventory's"
 expect_contains "$(muster event list d001 --kind boot)" "boot.verified" "its events"
 muster boot show
 power_off
 
 step "without an order it goes on to its disk"
-power_on -no-reboot
+power_on
 wait_for $limit "the script of a disk" says_on_console "d001 boots from its disk"
 power_off
 
@@ -50,10 +50,11 @@ step "a machine that no inventory has tells of itself and is adopted"
 small_image small debian-worker 's/^  - ram-boot$/&\n  - discovery/'
 build small
 expect_equal 0 "$RC" "exit code"
-sed -i 's/^vars:$/&\n  boot_unknown: small/' "$work/inventory/boot.yaml"
+sed -i 's/^vars:$/&\n  boot_unknown: small/' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
+mac=$(sed -n "s/^mac=//p" "$machine/hardware")
 stranger=52:54:00:99:00:02
-machine_mac=$stranger power_on -no-reboot
+power_on mac="$stranger"
 has_told() {
   muster -o json node discover list | read_json '
 assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and int(m["facts"]["memory"]["total_mib"]) > 1000]'
@@ -61,15 +62,15 @@ assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and int(m["fac
 wait_for $limit "what it tells" has_told
 muster node discover list
 wait_for 30 "a word on the console" says_on_console "waits to be adopted"
-show muster node discover adopt d002 --like d001 --address "$network.241" --site "$work" --yes
-expect_contains "$(cat "$work/inventory/boot.yaml")" "$stranger" "the inventory"
+show muster node discover adopt d002 --like d001 --address "$network.221" --site "$work" --yes
+expect_contains "$(cat "$inventory")" "$stranger" "the inventory"
 apply "$site/playbooks/boot.yaml"
 expect_applied 0 "its address"
 wait_for 120 "its reboot" is_off
 power_off
-machine_mac=$stranger power_on -no-reboot
+power_on
 wait_for $limit "the boot of a node" says_on_console "d002 boots from its disk"
-expect_contains "$(lab exec login1 cat /var/lib/muster-boot/leases)" "$network.241 d002" "its lease, the inventory's"
+expect_contains "$(lab exec login1 cat /var/lib/muster-boot/leases)" "$network.221 d002" "its lease, the inventory's"
 power_off
 
 step "a root with one other byte is not booted, in chunks or whole"
@@ -79,7 +80,7 @@ print(*[a["sha256"] for a in value["manifest"]["artifacts"] if a["name"] == "roo
 lab exec login1 sh -c 'file=/var/lib/muster-controller/images/artifacts/$1 && size=$(stat -c %s "$file") &&
   printf "\377\000" | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc status=none' flip "${root:0:2}/${root:2}"
 muster boot set d001 small
-power_on -no-reboot
+power_on mac="$mac"
 wait_for $limit "the refusal" has_step refused
 expect_contains "$(muster boot show d001)" "but is to have $root" "both digests"
 says_on_console "but is to have $root" || fail "the console does not say it"

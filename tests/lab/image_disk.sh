@@ -13,7 +13,7 @@ source "$(dirname "$0")/image_machine.sh"
 
 on_node() {  # COMMAND…: as root of d001, whose host key may never change
   ip netns exec "$netns" ssh -F "$(lab_folder)/ssh/config" -o UserKnownHostsFile="$work/known_hosts" \
-    -o StrictHostKeyChecking=accept-new "root@$network.240" "$@"
+    -o StrictHostKeyChecking=accept-new "root@$network.231" "$@"
 }
 answers() { on_node true </dev/null; }
 boot_id() { on_node cat /proc/sys/kernel/random/boot_id </dev/null; }
@@ -24,7 +24,7 @@ build_name() {  # IMAGE: as messages name its newest build
 }
 
 GATE=on start_boot_server
-make_disk
+lab machine d001 tpm=no
 image=$work/site/images/stateful
 mkdir -p "$image/files/root/.ssh"
 cp "$(lab_folder)/ssh/id_ed25519.pub" "$image/files/root/.ssh/authorized_keys"
@@ -37,17 +37,17 @@ build stateful
 expect_equal 0 "$RC" "exit code"
 expect_equal disk "$(muster -o json image show stateful | read_json 'print(value["manifest"]["kind"])')" "its kind"
 first=$(build_name stateful)
-sed -i 's/^vars:/&\n  boot: stateful/' "$work/inventory/boot.yaml"
+sed -i 's/^vars:/&\n  boot: stateful/' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
 
 step "the power fails while the disk is written"
-power_on_with_disk
+power_on
 wait_for $limit "the writing" says_on_console "muster: writing $first"
 power_off
 expect_equal "" "$(on_disk)" "what the disk holds"
 
 step "the machine is switched on, and nothing else"
-power_on_with_disk
+power_on
 wait_for $limit "the disk" has_step written
 expect_equal "$first" "$(on_disk)" "what the disk holds"
 wait_for $limit "a boot from the disk" says_on_console "muster: root a is as its digest says"
@@ -77,7 +77,7 @@ cat >"$site/playbooks/image.yaml" <<'YAML'
     - {role: disk_image, when: disk_image != ""}
 YAML
 move_to() {  # BUILD: by the inventory and a rollout, whose id is in rollout afterwards
-  sed -i "s/^  boot: .*/  boot: $1/" "$work/inventory/boot.yaml"
+  sed -i "s/^  boot: .*/  boot: $1/" "$inventory"
   muster inventory apply "$work/inventory" >/dev/null
   show muster update "$site/playbooks/image.yaml" --yes --detach
   rollout=$(muster -o json rollout list | read_json 'print(value["rollouts"][0]["rollout_id"])')
@@ -127,7 +127,7 @@ build stateful
 expect_equal 0 "$RC" "exit code"
 third=$(build_name stateful)
 before=$(boot_id)
-: >"$work/console"
+: >"$machine/console"
 move_to "$third"
 wait_for $((2 * limit)) "the update on the disk" has_step written
 expect_equal "$third" "$(on_disk)" "what the disk holds"

@@ -11,7 +11,6 @@ source "$(dirname "$0")/image_user.sh"
 # shellcheck source=tests/lab/image_machine.sh
 source "$(dirname "$0")/image_machine.sh"
 
-export machine_firmware=.secboot
 script() { ip netns exec "$netns" curl -sS "http://$address:7483/boot.ipxe?mac=$mac"; }
 digest() { muster -o json image show signed | read_json 'print(value["digest"])'; }
 # The file of an artifact on login1; one that was changed comes back from its copy.
@@ -32,7 +31,7 @@ change() {  # NAME [PATTERN]: one bit of the byte behind the last place with the
 restore() { lab exec login1 cp /root/whole "$(artifact "$1")"; }  # NAME
 # The machine is on, and its firmware has denied what was changed.
 expect_denied() {  # WHAT
-  power_on -no-reboot
+  power_on
   # The console is of this boot, and the steps may still be those of the one before.
   wait_for $limit "the denial of $1" says_on_console "the firmware does not start the signed kernel image"
   wait_for 30 "its report" has_step denied
@@ -42,7 +41,9 @@ expect_denied() {  # WHAT
   power_off
 }
 
-start_boot_server
+machine_firmware=secure start_boot_server
+mac=$(sed -n "s/^mac=//p" "$machine/hardware")
+lab machine d001 disk=no tpm=no reboot=off
 small_image signed debian-worker 's/^files:$/&\n  - unsigned-module/'
 # A module as DKMS makes one: beside those of the kernel's package, before which it is taken, and unsigned.
 hooks=$work/site/images/unsigned-module/etc/kernel/postinst.d
@@ -71,14 +72,14 @@ expect_equal 600 "$(stat -c %a "$work/keys/db.key")" "who reads the key"
 build signed
 expect_equal 0 "$RC" "exit code"
 unsigned=$(digest)
-sed -i 's/^vars:/&\n  boot: signed\n  boot_join: approve\n  boot_signed: enroll/' "$work/inventory/boot.yaml"
+sed -i 's/^vars:/&\n  boot: signed\n  boot_join: approve\n  boot_signed: enroll/' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
 expect_contains "$(script)" "is not signed" "what a machine is told before"
 
 step "a signed loader, signed modules, a signed kernel image"
 mkdir -p "$site/playbooks/roles/boot_server/files"
 cp "$work/keys/snponly.efi" "$site/playbooks/roles/boot_server/files/"
-sed -i 's/^vars:/&\n  boot_server_loader: snponly.efi/' "$work/inventory/boot.yaml"
+sed -i 's/^vars:/&\n  boot_server_loader: snponly.efi/' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
 apply "$site/playbooks/boot.yaml"
 expect_applied 0 "the signed loader"
@@ -95,14 +96,14 @@ expect_contains "$(muster image verify signed)" "everything is as it was kept" "
 expect_contains "$(script)" "signed.efi" "what a machine is told now"
 
 step "firmware without keys is given them"
-power_on -no-reboot
+power_on
 wait_for $limit "the keys" has_step enrolled
 wait_for 60 "its reboot" is_off
 says_on_console "the firmware has the cluster's keys now" || fail "the console does not say it"
 power_off
 
 step "it boots what is signed, and joins"
-power_on -no-reboot
+power_on
 wait_for $limit "the root" has_step switched
 expect_equal "script kernel root verified switched" "$(steps)" "the steps of the boot"
 says_on_console "Secure Boot is on" || fail "Secure Boot is off"
@@ -128,7 +129,7 @@ change signed.efi muster.sha256=
 expect_denied "command line"
 restore signed.efi
 change root.squashfs
-power_on -no-reboot
+power_on
 wait_for $limit "the refusal of the root" says_on_console "but is to have"
 wait_for 30 "its report" has_step refused
 ! says_on_console "Welcome to" || fail "a system came up"
@@ -136,12 +137,12 @@ power_off
 restore root.squashfs
 
 step "a loader that nobody has signed"
-sed -i '/boot_server_loader/d' "$work/inventory/boot.yaml"
+sed -i '/boot_server_loader/d' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
 apply "$site/playbooks/boot.yaml"
 expect_applied 0 "Debian's loader"
 before=$(muster -o json boot show d001)
-power_on -no-reboot
+power_on
 wait_for $limit "the firmware's word" says_on_console "Access Denied"
 expect_equal "$before" "$(muster -o json boot show d001)" "the boots"
 echo PASSED

@@ -9,7 +9,10 @@ inventory_write() {
     echo "nodes:"
     for node in $(lab_nodes); do
       if [[ $node == login* ]]; then role=login; else role=compute; fi
-      echo "  $node: {role: $role, address: $(lab_address "$node")}"
+      echo "  $node: {role: $role, address: $(lab_address "$node")$(_inventory_bmc "$node")}"
+    done
+    for node in $(lab_machines); do
+      echo "  $node: {role: compute, address: $(lab_address "$node"), mac: \"$(machine_get "$node" mac -)\"$(_inventory_bmc "$node")}"
     done
     if (($(network_switches) > 1)); then
       echo "racks:"
@@ -18,8 +21,21 @@ inventory_write() {
       done
     fi
     # The nodes reach no time server outside.
-    echo "groups: {login: {vars: {ntp_serve: true}}}"
-    echo "vars: {apt_proxy: \"$(lab_proxy_url)\", ntp_servers: [login1]}"
+    echo "groups:"
+    echo "  login: {vars: {ntp_serve: true}}"
+    if [[ $(lab_bmcs) ]]; then
+      echo "  compute: {vars: {bmc_protocol: ipmi, bmc_user: $BMC_USER, bmc_password_secret: bmc_password, bmc_cipher_suite: 3, bmc_console: true}}"
+    fi
+    echo "vars:"
+    echo "  apt_proxy: \"$(lab_proxy_url)\""
+    echo "  ntp_servers: [login1]"
+    if [[ $(lab_machines) ]]; then
+      echo "  boot_server_host: login1"
+      echo "  boot_server_interface: host0"
+      echo "  boot_server_dhcp_range: $(lab_dhcp_range)"
+    fi
   } >"$file"
   echo "$file"
 }
+
+_inventory_bmc() { [[ ! -d $LAB_DIR/bmcs/$1 ]] || printf ', bmc_address: %s' "$(lab_bmc_address "$1")"; }  # NODE

@@ -23,6 +23,8 @@ LAB_PROXY_STATE=$LAB_STATE_ROOT/.proxy
 #     admin/                credentials of the cluster's administrator
 #     inventory/cluster.yaml
 #     forwarder.pid         carries the nodes' apt traffic to the package cache
+#     machines/d001/        disk, console, hardware, firmware-variables, chip/, *.pid
+#     bmcs/c001/            address, orders, state/, *.pid
 #     nodes/c001/           upper/ work/ merged/, console.log, *.pid, address, switch, link
 lab_paths() {  # NAME
   [[ $1 =~ ^[a-z][a-z0-9]{0,9}$ ]] || die "lab name '$1': one lower-case letter, then up to 9 letters or digits"

@@ -21,6 +21,8 @@ lab_remove() {
     done
     # Not a bare wait: within `up`, the lab's daemons are children as well.
     if ((${#stops[@]})); then wait "${stops[@]}" || true; fi
+    for node in $(lab_bmcs); do bmc_stop "$node"; done
+    for node in $(lab_machines); do machine_stop "$node"; done
     cache_forward_stop
   fi
   network_down

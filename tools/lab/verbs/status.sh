@@ -22,6 +22,10 @@ status_of_lab() {
     printf '  %-8s %-12s %-9s %s link %s\n' "$node" "$(lab_address "$node")" "$(node_state "$node")" \
       "$(<"$LAB_DIR/nodes/$node/switch")" "$(<"$LAB_DIR/nodes/$node/link")"
   done
+  for node in $(lab_machines); do
+    printf '  %-8s %-12s %-9s %s %s\n' "$node" "$(lab_address "$node")" "$(machine_state "$node")" \
+      "$(machine_get "$node" firmware uefi)" "$(machine_get "$node" mac -)"
+  done
 }
 
 # Calls a function and prints the name of each node that runs.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 verb_up() {
-  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0 image=bare weight=1
+  local login=1 compute=3 switches=1 suite=bookworm bare= gate=on gpus=0 image=bare weight=1 metal=0 firmware=uefi bmcs=
   while (($#)); do
     case $1 in
       --login)   login=${2?--login N}; shift 2 ;;
@@ -12,6 +12,9 @@ verb_up() {
       --gate)    gate=${2?--gate on or off}; shift 2 ;;
       --gpus)    gpus=${2?--gpus N}; shift 2 ;;
       --weight)  weight=${2?--weight N}; shift 2 ;;
+      --metal)   metal=${2?--metal N}; shift 2 ;;
+      --firmware) firmware=${2?--firmware NAME}; shift 2 ;;
+      --bmcs)    bmcs=yes; shift ;;
       *) die "up: unknown argument '$1'" ;;
     esac
   done
@@ -22,6 +25,10 @@ verb_up() {
   [[ $gate == on || $gate == off ]] || die "--gate: on or off"
   [[ $gpus =~ ^[0-8]$ ]] || die "--gpus: 0 to 8"
   [[ $weight =~ ^[1-9][0-9]?$ ]] || die "--weight: 1 to 99"
+  [[ $metal =~ ^[0-9]$ ]] || die "--metal: 0 to $LAB_MAX_MACHINES"
+  [[ $firmware =~ ^(uefi|secure|bios)$ ]] || die "--firmware: uefi, secure or bios"
+  [[ ! $bmcs ]] || ((compute <= LAB_MAX_COMPUTE_BMCS)) || die "--bmcs: with at most $LAB_MAX_COMPUTE_BMCS compute nodes"
+  ((metal == 0)) || machines_check
   image_check_suite "$suite"
   ((EUID == 0)) || die "needs root: it makes namespaces, mounts and cgroups"
   lab_claim
@@ -40,11 +47,13 @@ verb_up() {
   cache_start
   image_ensure "$suite" "$image" >"$LAB_DIR/image"
 
-  local node nodes
+  local node nodes machines
   mapfile -t nodes < <(node_names "$login" "$compute")
-  up_write_hosts "${nodes[@]}"
+  mapfile -t machines < <(machine_names "$metal")
+  up_write_hosts "${nodes[@]}" "${machines[@]}"
   ssh_prepare "${nodes[@]}"
   network_up
+  for node in "${machines[@]}"; do machine_prepare "$node" "$firmware"; done
   cache_forward_start
   up_allow_inotify
   say "booting ${#nodes[@]} $suite nodes in $(lab_address host)/24"
@@ -56,6 +65,7 @@ verb_up() {
   if ((gpus)); then
     for node in "${nodes[@]}"; do [[ $node == login* ]] || gpus_install "$node" "$gpus"; done
   fi
+  for node in $([[ ! $bmcs ]] || node_names 0 "$compute") "${machines[@]}"; do bmc_start "$node"; done
   inventory_write >/dev/null
   say "nodes up in $(seconds_since "$start") s"
   [[ $bare ]] || controller_install "$gate"
