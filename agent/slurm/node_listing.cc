@@ -90,6 +90,12 @@ std::string HeldBecause(const v1::SlurmNode& node) {
                       node.reason());
 }
 
+bool IsDownButAnswers(const v1::SlurmNode& node) {
+  // "*" after any part of the state, or a word in some versions.
+  return absl::StartsWith(node.state(), "DOWN") && !absl::StrContains(node.state(), '*') &&
+         !absl::StrContains(node.state(), "NOT_RESPONDING");
+}
+
 v1::SlurmNodes SlurmNodesAfter(std::vector<v1::SlurmNode> nodes, absl::string_view after) {
   std::sort(nodes.begin(), nodes.end(),
             [](const v1::SlurmNode& a, const v1::SlurmNode& b) { return a.name() < b.name(); });

@@ -16,6 +16,10 @@ std::vector<v1::SlurmNode> ParseSlurmNodes(absl::string_view text);
 // "drained by root: bad disk"; empty: the node is not held.
 std::string HeldBecause(const v1::SlurmNode& node);
 
+// Down, and it answers: Slurm has taken it down when its slurmd came back from a boot, or a person
+// has.
+bool IsDownButAnswers(const v1::SlurmNode& node);
+
 // The beginning of the reason of every drain by Muster.
 inline constexpr absl::string_view kOwnReasonPrefix = "muster:";
 

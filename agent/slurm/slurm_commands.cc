@@ -36,7 +36,7 @@ NodesByName ByName(std::vector<v1::SlurmNode> nodes) {
 // False: it is as wished already. The error's message says for whose sake it is left alone.
 absl::StatusOr<bool> IsToDrain(const v1::SlurmNode& node, absl::string_view expected,
                                absl::string_view reason) {
-  if (node.is_drained() && node.reason() == reason) return false;
+  if (node.is_drained() && node.reason() == reason) return IsDownButAnswers(node);
   const std::string held = HeldBecause(node);
   if (held.empty() || (!expected.empty() && node.reason() == expected)) return true;
   return absl::FailedPreconditionError(held);
@@ -44,8 +44,11 @@ absl::StatusOr<bool> IsToDrain(const v1::SlurmNode& node, absl::string_view expe
 
 // As IsToDrain().
 absl::StatusOr<bool> IsToUndrain(const v1::SlurmNode& node, absl::string_view expected) {
-  if (!node.is_drained()) return false;
-  if (node.reason() != expected) return absl::FailedPreconditionError(HeldBecause(node));
+  if (!node.is_drained() && (expected.empty() || !IsDownButAnswers(node))) return false;
+  if (node.reason() != expected) {
+    return absl::FailedPreconditionError(
+        node.is_held() ? HeldBecause(node) : absl::StrCat("it is down: ", node.reason()));
+  }
   // Slurm 22.05 refuses it and does it nevertheless.
   if (absl::StartsWith(node.state(), "UNKNOWN")) {
     return absl::FailedPreconditionError("its slurmd has not registered yet");
@@ -122,40 +125,46 @@ absl::StatusOr<std::vector<v1::SlurmNode>> SlurmCommands::List() {
 }
 
 absl::StatusOr<v1::SlurmChanged> SlurmCommands::Drain(const v1::DrainSlurmNodes& request) {
-  return Change(request.nodes(),
-                [&](const v1::SlurmNode& node, absl::string_view expected) {
-                  return IsToDrain(node, expected, request.reason());
-                },
-                {"State=DRAIN", absl::StrCat("Reason=", request.reason())});
+  ASSIGN_OR_RETURN(Change change, Find(request.nodes(),
+                                       [&](const v1::SlurmNode& node, absl::string_view expected) {
+                                         return IsToDrain(node, expected, request.reason());
+                                       }));
+  // No job starts on it between the two: Slurm first waits for its slurmd to answer.
+  RETURN_IF_ERROR(Update(change.down, {"State=RESUME"}));
+  change.up.insert(change.up.end(), change.down.begin(), change.down.end());
+  RETURN_IF_ERROR(
+      Update(std::move(change.up), {"State=DRAIN", absl::StrCat("Reason=", request.reason())}));
+  return std::move(change.changed);
 }
 
 absl::StatusOr<v1::SlurmChanged> SlurmCommands::Undrain(const v1::UndrainSlurmNodes& request) {
-  // RESUME would also bring back a node that is down for another reason.
-  return Change(request.nodes(), IsToUndrain, {"State=UNDRAIN"});
+  ASSIGN_OR_RETURN(Change change, Find(request.nodes(), IsToUndrain));
+  // RESUME would also bring back a node that does not answer.
+  RETURN_IF_ERROR(Update(std::move(change.up), {"State=UNDRAIN"}));
+  RETURN_IF_ERROR(Update(std::move(change.down), {"State=RESUME"}));
+  return std::move(change.changed);
 }
 
-absl::StatusOr<v1::SlurmChanged> SlurmCommands::Change(
-    const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
-    const std::vector<std::string>& settings) {
+absl::StatusOr<SlurmCommands::Change> SlurmCommands::Find(
+    const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look) {
   ASSIGN_OR_RETURN(std::vector<v1::SlurmNode> listed, List());
   const NodesByName nodes = ByName(std::move(listed));
-  v1::SlurmChanged changed;
-  std::vector<std::string> names;
+  Change found;
   for (const v1::SlurmNodeChange& change : changes) {
-    const auto found = nodes.find(change.node());
-    const absl::StatusOr<bool> to_change = found == nodes.end()
+    const auto node = nodes.find(change.node());
+    const absl::StatusOr<bool> to_change = node == nodes.end()
                                                ? absl::NotFoundError("Slurm does not know it")
-                                               : look(found->second, change.expected_reason());
+                                               : look(node->second, change.expected_reason());
     if (!to_change.ok()) {
-      v1::SlurmLeftAlone& left = *changed.add_left_alone();
+      v1::SlurmLeftAlone& left = *found.changed.add_left_alone();
       left.set_node(change.node());
       left.set_why(ValidUtf8(to_change.status().message(), kMaxMessage));
     } else if (*to_change) {
-      names.push_back(change.node());
+      const bool is_down = !change.expected_reason().empty() && IsDownButAnswers(node->second);
+      (is_down ? found.down : found.up).push_back(change.node());
     }
   }
-  RETURN_IF_ERROR(Update(std::move(names), settings));
-  return changed;
+  return found;
 }
 
 absl::Status SlurmCommands::Update(std::vector<std::string> nodes,

@@ -33,6 +33,13 @@ class SlurmCommands {
   using Look = std::function<absl::StatusOr<bool>(const v1::SlurmNode& node,
                                                   absl::string_view expected_reason)>;
 
+  // The nodes to be changed.
+  struct Change {
+    std::vector<std::string> up;
+    std::vector<std::string> down;  // that answer, and whose reason is the expected one
+    v1::SlurmChanged changed;       // says which are left alone
+  };
+
   absl::Status Fill(const v1::SlurmRequest& request, v1::SlurmAnswer& answer);
   // The error's code says whether Slurm is installed and answers.
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, size_t max_output);
@@ -40,9 +47,8 @@ class SlurmCommands {
   absl::StatusOr<v1::SlurmChanged> Drain(const v1::DrainSlurmNodes& request);
   absl::StatusOr<v1::SlurmChanged> Undrain(const v1::UndrainSlurmNodes& request);
   // `look` says whether a node is to be changed, or by its error why it is left alone.
-  absl::StatusOr<v1::SlurmChanged> Change(
-      const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look,
-      const std::vector<std::string>& settings);
+  absl::StatusOr<Change> Find(
+      const google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes, const Look& look);
   absl::StatusOr<v1::SlurmJobs> ListJobs(const v1::ListSlurmJobs& request);
   absl::StatusOr<v1::SlurmRequeued> Requeue(const v1::RequeueSlurmJobs& request);
   // The jobs that have nodes, in squeue's output; `format` is an option of squeue.

@@ -209,7 +209,8 @@ absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Cha
           .push_back(node.name);
     }
     announced[node.name] = action.reason;
-    changes.push_back({{node.name, node.is_drained ? node.reason : ""}, std::move(action)});
+    const bool is_ours = node.is_drained || slurm::OwnerOf(node.reason).has_value();
+    changes.push_back({{node.name, is_ours ? node.reason : ""}, std::move(action)});
   }
   const auto append = [&](Transaction& txn, const char* action, std::vector<std::string> names,
                           const std::string& detail) {

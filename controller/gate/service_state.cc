@@ -136,12 +136,14 @@ ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::
     standing = {slurm::OwnReason(kGate, "has rebooted and not reported its facts since"),
                 "rebooted: its facts are not known yet"};
   }
+  const bool is_to_revive = is_ours && node.is_down && !node.is_silent;
   if (standing.reason.empty()) {
-    if (node.is_drained) return {ServiceAction::kResume, "", std::move(standing.service)};
+    if (is_to_revive || (node.is_drained && !node.is_silent))
+      return {ServiceAction::kResume, "", std::move(standing.service)};
     if (!node.takes_jobs) absl::StrAppend(&standing.service, ", but ", node.state);
     return {ServiceAction::kNone, "", std::move(standing.service)};
   }
-  const bool is_done = node.is_drained && node.reason == standing.reason;
+  const bool is_done = node.is_drained && node.reason == standing.reason && !is_to_revive;
   return {is_done ? ServiceAction::kNone : ServiceAction::kDrain,
           is_done ? std::string() : std::move(standing.reason), std::move(standing.service)};
 }

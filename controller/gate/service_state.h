@@ -61,7 +61,9 @@ struct ServiceHold {
 // Never touches a drain that Muster did not make. `failed` is the validation that quarantined the
 // node; `testing` the one that is running on it, for which it is drained whatever its state.
 // `hold`: nullptr: nothing holds it. `awaits_facts`: it has booted since it told its facts; it is
-// not given back then, and if it serves it is left alone.
+// not given back then, and if it serves it is left alone. A node that does not answer Slurm is
+// given back once it does. One that answers and is down with a reason of Muster's is drained again,
+// or resumed: Slurm takes a node down that comes back from a boot, and would leave it so.
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,
                             const slurm::SlurmNode& node, const ServiceHold* hold = nullptr,
                             bool awaits_facts = false);

@@ -131,7 +131,8 @@ absl::StatusOr<std::vector<SlurmNode>> AgentSlurmControl::Nodes() {
       after = node.name();
       nodes.push_back({node.name(), node.state(), node.takes_jobs() && !node.is_drained(),
                        node.is_drained(), node.reason(), node.reason_user(),
-                       node.is_drained() || node.is_held(), IsSilent(node.state())});
+                       node.is_drained() || node.is_held(), IsSilent(node.state()),
+                       absl::StartsWith(node.state(), "DOWN")});
     }
     if (!answer.nodes().has_more()) return nodes;
   }

@@ -23,9 +23,13 @@ struct SlurmNode {
   bool is_held = false;     // drained, or taken down by a person: its reason says why
   // slurmctld does not reach its slurmd ("IDLE*"), and starts nothing on it until it does.
   bool is_silent = false;
+  // Its state is DOWN. Of a node that is not silent: when its slurmd came back from a boot that
+  // Slurm did not order, or a person took it down. It stays so until it is resumed, drained or not.
+  bool is_down = false;
 };
 
-// A node to change, and the reason that its present drain must have; empty: it must not be drained.
+// A node to change, and the reason that its present drain, or its being down, must have; empty:
+// there must be none.
 struct NodeChange {
   std::string node;
   std::string expected_reason;
@@ -50,10 +54,11 @@ class SlurmControl {
   // All nodes that slurmctld knows.
   virtual absl::StatusOr<std::vector<SlurmNode>> Nodes() = 0;
   // Lets running jobs end by themselves and starts no new ones. Accepts a node that is already
-  // drained like this.
+  // drained like this; one that is down with that reason and answers is up again afterwards.
   virtual absl::StatusOr<LeftAlone> Drain(const std::vector<NodeChange>& nodes,
                                           const std::string& reason) = 0;
-  // Removes the drain that has the expected reason, and nothing else.
+  // Removes the drain that has the expected reason, and with it that the node is down although it
+  // answers; nothing else.
   virtual absl::StatusOr<LeftAlone> Undrain(const std::vector<NodeChange>& nodes) = 0;
   // The jobs on these nodes.
   virtual absl::StatusOr<SlurmJobsByNode> JobsOn(const std::vector<std::string>& nodes) = 0;

@@ -33,6 +33,15 @@ class SlurmCommandsTest : public ::testing::Test {
                       "NodeName=c004 State=DOWN Reason=Not responding [slurm@2026-11-21]\n"
                       "NodeName=c005 State=DOWN Reason=fan [alice@2026-11-21]\n"
                       "NodeName=c006 State=UNKNOWN+DRAIN Reason=",
+                      kOurs,
+                      " [root@2026-11-21]\n"
+                      "NodeName=c007 State=DOWN+DRAIN Reason=",
+                      kOurs,
+                      " [root@2026-11-21]\n"
+                      "NodeName=c008 State=DOWN Reason=",
+                      kOurs,
+                      " [root@2026-11-21]\n"
+                      "NodeName=c010 State=DOWN*+DRAIN Reason=",
                       kOurs, " [root@2026-11-21]\n")));
     processes_.On("scontrol update", FakeProcessRunner::Prints(""));
     processes_.On("squeue --noheader --format=%i|%N|%L|%u",
@@ -146,6 +155,29 @@ TEST_F(SlurmCommandsTest, UndrainsItsOwnDrainAlone) {
   EXPECT_THAT(Updates(), IsEmpty());
   EXPECT_THAT(LeftAlone(Undrain("c002", kOurs)), IsEmpty());
   EXPECT_THAT(Updates(), ElementsAre("scontrol update NodeName=c002 State=UNDRAIN"));
+}
+
+// Slurm takes a node down that comes back from a boot, and keeps the reason of its drain.
+TEST_F(SlurmCommandsTest, WhatComesBackFromABootIsUpAgainDrainedOrNot) {
+  EXPECT_THAT(LeftAlone(Drain({{"c007", kOurs}}, kOurs)), IsEmpty());
+  EXPECT_THAT(Updates(), ElementsAre("scontrol update NodeName=c007 State=RESUME",
+                                     absl::StrCat("scontrol update NodeName=c007 State=DRAIN "
+                                                  "Reason=",
+                                                  kOurs)));
+  EXPECT_THAT(LeftAlone(Undrain("c007", kOurs)), IsEmpty());
+  EXPECT_THAT(LeftAlone(Undrain("c008", kOurs)), IsEmpty()) << "its drain is gone already";
+  EXPECT_THAT(Updates(), ::testing::Contains("scontrol update NodeName=c008 State=RESUME"));
+  EXPECT_THAT(Updates(),
+              ::testing::Contains("scontrol update NodeName=c007 State=RESUME").Times(2));
+}
+
+TEST_F(SlurmCommandsTest, WhatDoesNotAnswerOrIsDownForAnotherReasonIsNotResumed) {
+  EXPECT_THAT(LeftAlone(Drain({{"c010", kOurs}}, kOurs)), IsEmpty());
+  EXPECT_THAT(Updates(), IsEmpty()) << "drained, and silent";
+  EXPECT_THAT(LeftAlone(Undrain("c004", kOurs)), ElementsAre("c004 it is down: Not responding"));
+  EXPECT_THAT(LeftAlone(Undrain("c005", kOurs)), ElementsAre("c005 taken down by alice: fan"));
+  EXPECT_THAT(LeftAlone(Undrain("c010", kOurs)), IsEmpty());
+  EXPECT_THAT(Updates(), ElementsAre("scontrol update NodeName=c010 State=UNDRAIN"));
 }
 
 TEST_F(SlurmCommandsTest, TellsWhichJobsHaveANodeAndWhatTheyAre) {

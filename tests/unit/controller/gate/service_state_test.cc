@@ -147,5 +147,40 @@ TEST(DecideService, ANodeThatPassedAndIsDownIsSaidToBe) {
   EXPECT_EQ(action.service, "in service, but DOWN*");
 }
 
+// Back from a boot that Slurm did not order: it is down, with the reason of its drain.
+TEST(DecideService, ANodeThatSlurmTookDownAtItsBootIsUpAgain) {
+  const ServiceHold hold = {"r-1", "being rebooted"};
+  slurm::SlurmNode node = Node(true, "muster:r-1 being rebooted");
+  node.state = "DOWN+DRAIN";
+  node.is_down = true;
+  ServiceAction action = DecideService(ServiceState::kInService, "", "", node, &hold);
+  EXPECT_EQ(action.kind, ServiceAction::kDrain) << "so that it can be validated";
+  EXPECT_EQ(action.reason, node.reason);
+  EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kResume);
+  // The drain was removed, by whatever way.
+  node.state = "DOWN";
+  node.is_drained = false;
+  node.is_held = false;
+  EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kResume);
+  node.reason = "Node unexpectedly rebooted";
+  EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kNone)
+      << "a crash is somebody's to look at";
+}
+
+TEST(DecideService, ANodeThatDoesNotAnswerSlurmIsGivenBackOnceItDoes) {
+  slurm::SlurmNode node = Node(true, "muster:r-1 being rebooted");
+  node.state = "DOWN*+DRAIN";
+  node.is_down = true;
+  node.is_silent = true;
+  ServiceAction action = DecideService(ServiceState::kInService, "", "", node);
+  EXPECT_EQ(action.kind, ServiceAction::kNone);
+  EXPECT_EQ(action.service, "in service, but DOWN*+DRAIN");
+  node.state = "IDLE*+DRAIN";
+  node.is_down = false;
+  EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kNone);
+  node.is_silent = false;
+  EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kResume);
+}
+
 }  // namespace
 }  // namespace muster::controller::validation
