@@ -49,6 +49,23 @@ absl::StatusOr<std::string> ReadAddress(const std::string& path, absl::string_vi
   return config["controller"].get<std::string>();
 }
 
+// TLS would say "socket closed"; here the files are known.
+absl::Status CheckCredentials(const std::string& folder, absl::string_view certificate_pem,
+                              absl::string_view roots_pem, absl::Time now) {
+  const std::string file = absl::StrCat(folder, "/client.crt");
+  const absl::StatusOr<pki::Certificate> certificate = pki::ParseCertificate(certificate_pem);
+  if (certificate.ok() && certificate->not_after < now) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        file, ": the certificate of ", certificate->common_name, " ended on ",
+        absl::FormatTime("%Y-%m-%d", certificate->not_after, absl::UTCTimeZone()),
+        "; an administrator makes another (`muster user create ", certificate->common_name,
+        "`), and root on the controller renews /etc/muster/admin (`muster ca renew-admin`)"));
+  }
+  return Annotate(pki::VerifySignedBy(certificate_pem, roots_pem, now),
+                  absl::StrCat(file, " does not verify against ", folder,
+                               "/ca.crt; copy the whole folder again from where it came"));
+}
+
 }  // namespace
 
 Connection::Connection(std::string folder, std::string address, std::string certificate_pem,
@@ -81,11 +98,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   ASSIGN_OR_RETURN(options.pem_root_certs, read("ca.crt"));
   ASSIGN_OR_RETURN(options.pem_cert_chain, read("client.crt"));
   ASSIGN_OR_RETURN(options.pem_private_key, read("client.key"));
-  // Reported here, where the files are known: TLS would say "socket closed".
-  RETURN_IF_ERROR(Annotate(pki::VerifySignedBy(options.pem_cert_chain, options.pem_root_certs, now),
-                           absl::StrCat(folder, "/client.crt does not verify against ", folder,
-                                        "/ca.crt; copy the whole ",
-                                        "folder /etc/muster/admin from the controller again")));
+  RETURN_IF_ERROR(CheckCredentials(folder, options.pem_cert_chain, options.pem_root_certs, now));
   grpc::ChannelArguments arguments;
   // A watcher may receive nothing for a long time, for instance while nodes reboot: the pings check
   // whether the controller is still there, and the timeout gives a network time to settle.

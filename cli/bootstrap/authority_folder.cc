@@ -30,11 +30,15 @@ Note ParseNote(const std::string& text) {
   return {lines[0], lines.size() > 1 ? lines[1] : ""};
 }
 
+constexpr size_t kMaxName = 64;  // bytes, X.520's
+
 // "Muster CA of lab, 2026-11-22": people can hardly tell two roots with the same name apart.
 absl::StatusOr<std::string> NextName(const std::string& root, absl::Time now) {
   ASSIGN_OR_RETURN(const pki::Certificate own, pki::ParseCertificate(root));
   const std::vector<std::string> parts = absl::StrSplit(own.common_name, ',');
-  return absl::StrCat(parts[0], ", ", absl::FormatTime("%Y-%m-%d", now, absl::UTCTimeZone()));
+  const std::string date =
+      absl::StrCat(", ", absl::FormatTime("%Y-%m-%d", now, absl::UTCTimeZone()));
+  return absl::StrCat(parts[0].substr(0, kMaxName - date.size()), date);
 }
 
 }  // namespace
@@ -164,14 +168,34 @@ absl::Status AuthorityFolder::SignAdministrator(const std::string& folder, absl:
   const absl::StatusOr<std::string> issuer = pki::IssuerOf(found->content, roots_pem);
   if (!issuer.ok()) return Annotate(issuer.status(), path);
   ASSIGN_OR_RETURN(const std::vector<std::string> roots, pki::SplitCertificates(roots_pem));
-  RETURN_IF_ERROR(files_.WriteAtomically(absl::StrCat(folder, "/ca.crt"), roots_pem, {}));
-  if (*issuer == roots.front()) return absl::OkStatus();
-  pki::Authority ca{roots.front(), ""};
+  if (*issuer == roots.front())
+    return files_.WriteAtomically(absl::StrCat(folder, "/ca.crt"), roots_pem, {});
+  return SignFor(folder, found->content, now, own.not_after).status();
+}
+
+absl::StatusOr<std::string> AuthorityFolder::RenewAdministrator(const std::string& folder,
+                                                                absl::Time now) {
+  ASSIGN_OR_RETURN(const std::string certificate, files_.Read(absl::StrCat(folder, "/client.crt")));
+  return SignFor(folder, certificate, now, now + kAdministratorValidity);
+}
+
+absl::StatusOr<std::string> AuthorityFolder::SignFor(const std::string& folder,
+                                                     const std::string& certificate, absl::Time now,
+                                                     absl::Time end) {
+  ASSIGN_OR_RETURN(const std::string roots_pem, files_.Read(Path(kRoots)));
+  ASSIGN_OR_RETURN(const std::vector<std::string> roots, pki::SplitCertificates(roots_pem));
+  pki::Authority ca;
   ASSIGN_OR_RETURN(ca.key, files_.Read(Path(kKey)));
-  ASSIGN_OR_RETURN(const std::string next,
-                   pki::SignAgain(ca, found->content, {now - pki::kBackdating, own.not_after},
-                                  pki::Usage::kClient));
-  return files_.WriteAtomically(path, next, {});
+  const absl::StatusOr<size_t> signer = pki::RootOf(roots, ca.key);
+  if (!signer.ok())
+    return Annotate(signer.status(), absl::StrCat(Path(kKey), " and ", Path(kRoots)));
+  ca.certificate_pem = roots[*signer];
+  ASSIGN_OR_RETURN(
+      const std::string next,
+      pki::SignAgain(ca, certificate, {now - pki::kBackdating, end}, pki::Usage::kClient));
+  RETURN_IF_ERROR(files_.WriteAtomically(absl::StrCat(folder, "/ca.crt"), roots_pem, {}));
+  RETURN_IF_ERROR(files_.WriteAtomically(absl::StrCat(folder, "/client.crt"), next, {}));
+  return next;
 }
 
 }  // namespace muster::cli

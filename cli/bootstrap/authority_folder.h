@@ -25,6 +25,8 @@ class FileSystem;
 namespace muster::cli {
 
 inline constexpr absl::Duration kCaValidity = absl::Hours(24 * 365 * 20);
+// Of the certificate of the administrator whom `muster init` makes.
+inline constexpr absl::Duration kAdministratorValidity = absl::Hours(24 * 365);
 
 class AuthorityFolder {
  public:
@@ -69,7 +71,15 @@ class AuthorityFolder {
   // does not renew it. A missing or expired certificate is left as it is.
   absl::Status SignAdministrator(const std::string& folder, absl::Time now);
 
+  // Signs it again for another kAdministratorValidity from now, also when it has ended: the way
+  // back in for whoever is root on the controller. Returns the certificate. NotFound: there is
+  // none.
+  absl::StatusOr<std::string> RenewAdministrator(const std::string& folder, absl::Time now);
+
  private:
+  // Writes the roots, and the certificate with that end, signed by the root that signs now.
+  absl::StatusOr<std::string> SignFor(const std::string& folder, const std::string& certificate,
+                                      absl::Time now, absl::Time end);
   std::string Path(absl::string_view name) const;
   absl::Status WriteKey(absl::string_view name, const std::string& key);
 

@@ -12,9 +12,12 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "cli/absolute_path.h"
 #include "cli/bootstrap/join_script.h"
 #include "cli/connection.h"
 #include "cli/render/output.h"
+#include "cli/render/plain_text.h"
+#include "cli/render/show.h"
 #include "cli/verbs/token.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -35,7 +38,8 @@ constexpr absl::Duration kConnectTimeout = absl::Seconds(30);
 std::vector<std::string> SshCommand(const BootstrapTarget& target,
                                     const BootstrapOptions& options) {
   std::vector<std::string> argv = {"ssh"};
-  if (!options.ssh_config.empty()) argv.insert(argv.end(), {"-F", options.ssh_config});
+  if (!options.ssh_config.empty())
+    argv.insert(argv.end(), {"-F", AbsolutePath(options.ssh_config)});
   argv.insert(argv.end(), {"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
                            "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
                            absl::StrCat(options.user, "@", target.address)});
@@ -61,6 +65,8 @@ absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions&
   spec.argv = SshCommand(target, options);
   spec.input = target.script;
   spec.timeout = kMachineTimeout;
+  // After a Ctrl-C nobody installs any more: the script there ends when it next says something.
+  spec.die_with_parent = true;
   // ssh finds its agent and its user's keys through these variables.
   for (const char* name : {"HOME", "SSH_AUTH_SOCK", "USER"})
     if (const char* value = std::getenv(name)) spec.environment[name] = value;
@@ -79,17 +85,19 @@ absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions&
                     : words);
 }
 
-// Prints a plain line per step: dozens of machines scroll by, and logs keep it.
+// Prints a plain line per step: dozens of machines scroll by, and logs keep it. What machines say
+// that have not joined is anybody's.
 class PrintingObserver final : public BootstrapObserver {
  public:
   explicit PrintingObserver(size_t total) : total_(total) {}
   void OnStep(const std::string& node, const std::string& step) override {
-    std::cerr << node << ": " << step << "\n";
+    std::cerr << node << ": " << CleanLine(step) << "\n";
   }
   void OnDone(const std::string& node, const absl::Status& status) override {
     ++done_;
     std::cerr << "[" << done_ << "/" << total_ << "] " << node << ": "
-              << (status.ok() ? "joined" : absl::StrCat("FAILED: ", status.message())) << "\n";
+              << (status.ok() ? "joined" : absl::StrCat("FAILED: ", CleanLine(status.message())))
+              << "\n";
   }
 
  private:
@@ -209,12 +217,12 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
     }
   }
   if (failed.empty()) {
-    std::cout << Counted(joined.size(), "node") << " joined: " << FoldHostlist(joined) << "\n";
+    Words(context) << Counted(joined.size(), "node") << " joined: " << FoldHostlist(joined) << "\n";
     return kExitClean;
   }
-  std::cout << joined.size() << " of " << Counted(targets.size(), "node")
-            << " joined; failed: " << FoldHostlist(failed)
-            << "\nRun the same command again to retry; it skips the nodes that have joined.\n";
+  Words(context) << joined.size() << " of " << Counted(targets.size(), "node")
+                 << " joined; failed: " << FoldHostlist(failed)
+                 << "\nRun the same command again to retry; it skips the nodes that have joined.\n";
   return kExitFailed;
 }
 

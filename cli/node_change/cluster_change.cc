@@ -11,6 +11,7 @@
 #include "cli/apply/run_start.h"
 #include "cli/connection.h"
 #include "cli/inventory_folder/inventory_change.h"
+#include "cli/render/show.h"
 #include "cli/site/site_bundle.h"
 #include "cli/site/site_words.h"
 #include "cli/watch/bystanders.h"
@@ -83,10 +84,6 @@ void AddSiteOptions(CLI::App& command, SiteOptions& options) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command.add_flag("-v,--verbose", options.verbose, "Also show steps that were ok or skipped");
-}
-
-std::ostream& Words(const Context& context) {
-  return context.output == OutputFormat::kTable ? std::cout : std::cerr;
 }
 
 std::string DescribeEdit(const InventoryChange& change) {

@@ -41,9 +41,6 @@ void AddSiteOptions(CLI::App& command, SiteOptions& options);
 // time and metrics, which are login and storage nodes.
 inline constexpr char kListingNodes[] = "login,storage";
 
-// Where words for people go: with -o json the output has the events of the runs alone.
-std::ostream& Words(const Context& context);
-
 // The edit of the inventory, as a diff and as what it changes.
 std::string DescribeEdit(const InventoryChange& change);
 // "  1. write inventory and apply it\n  2. …".

@@ -25,6 +25,10 @@ void Show(const Context& context, const nlohmann::ordered_json& value,
                                                        : Format(value, context.output));
 }
 
+std::ostream& Words(const Context& context) {
+  return context.output == OutputFormat::kTable ? std::cout : std::cerr;
+}
+
 std::string JsonLine(const google::protobuf::Message& message) {
   return ProtoToValue(message).dump(-1, ' ', false,
                                     nlohmann::ordered_json::error_handler_t::replace) +

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,6 +21,9 @@ void Show(const Context& context, const google::protobuf::Message& message,
 // The same for a value that was made from a message.
 void Show(const Context& context, const nlohmann::ordered_json& value,
           const std::function<std::string()>& table);
+
+// Where words for people go: with -o json the output has JSON alone.
+std::ostream& Words(const Context& context);
 
 // The message as one line of JSON, for readers of a stream.
 std::string JsonLine(const google::protobuf::Message& message);

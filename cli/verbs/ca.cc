@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/absolute_path.h"
 #include "cli/apply/duration_option.h"
 #include "cli/bootstrap/authority_folder.h"
 #include "cli/bootstrap/credentials.h"
@@ -43,6 +44,11 @@ constexpr absl::Duration kRestartTime = absl::Minutes(1);
 // At the end, how long nodes may take to drop the earlier root: connected ones do it within
 // seconds.
 constexpr absl::Duration kDrop = absl::Minutes(1);
+
+// Of `muster init`, beside musterd's keys.
+std::string AdministratorsFolder(const std::string& pki) {
+  return (std::filesystem::path(AbsolutePath(pki)).parent_path() / "admin").string();
+}
 
 struct AuthorityRotateOptions {
   std::string pki = "/etc/muster/pki", key, wait = "10m";
@@ -272,9 +278,7 @@ class AuthorityRotation {
 
   // Renews the folder of `muster init`, and the one in use, if that is another.
   absl::Status RenewOwn() {
-    const std::string made_by_init =
-        (std::filesystem::path(options_.pki).parent_path() / "admin").string();
-    RETURN_IF_ERROR(folder_.SignAdministrator(made_by_init, Now()));
+    RETURN_IF_ERROR(folder_.SignAdministrator(AdministratorsFolder(options_.pki), Now()));
     ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection, Open());
     ASSIGN_OR_RETURN(const AuthorityFolder::State state, folder_.Read());
     ASSIGN_OR_RETURN(const std::string roots,
@@ -308,6 +312,17 @@ class AuthorityRotation {
   AuthorityFolder folder_;
   bool failed_to_start_ = false;
 };
+
+absl::StatusOr<int> RenewAdministrator(Context& context, const std::string& pki) {
+  sys::RealFileSystem files;
+  const std::string folder = AdministratorsFolder(pki);
+  ASSIGN_OR_RETURN(const std::string certificate_pem,
+                   AuthorityFolder(pki, files).RenewAdministrator(folder, context.clock->Now()));
+  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(certificate_pem));
+  std::cout << folder << ": the certificate of " << certificate.common_name << " is valid until "
+            << absl::FormatTime("%Y-%m-%d", certificate.not_after, absl::UTCTimeZone()) << "\n";
+  return kExitClean;
+}
 
 absl::StatusOr<int> RotateAuthority(Context& context, const AuthorityRotateOptions& options) {
   ASSIGN_OR_RETURN(const absl::Duration wait,
@@ -343,6 +358,13 @@ void AddCa(CLI::App& app, Context& context) {
       "one. Run it again after an interruption, or once missing nodes are back: it resumes.\n"
       "Exit code 4: nodes are missing.");
   SetAction(rotate, context, [&context, options] { return RotateAuthority(context, *options); });
+
+  CLI::App* renew = ca->add_subcommand(
+      "renew-admin",
+      "Sign the credentials of `muster init` for another year; as root, on the controller");
+  auto pki = std::make_shared<std::string>(options->pki);
+  renew->add_option("--pki", *pki, "musterd's keys (default /etc/muster/pki)")->type_name("DIR");
+  SetAction(renew, context, [&context, pki] { return RenewAdministrator(context, *pki); });
 }
 
 }  // namespace muster::cli

@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/apply/plan_check.h"
@@ -18,6 +20,7 @@
 #include "cli/watch/run_ending.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/value/proto_value.h"
 #include "muster/v1/drift.pb.h"
 #include "muster/v1/plan_file.pb.h"
 #include "muster/v1/run.pb.h"
@@ -39,7 +42,7 @@ struct Findings {
 // What an apply would change on the nodes of the policy that differ. Nodes that were applied from
 // different bundles have different plays. A node may be in further checks, which are older.
 absl::Status AppendChanges(Context& context, Connection& connection, const v1::DriftPolicy& policy,
-                           std::string& text) {
+                           std::vector<v1::PlanFile>& changes) {
   std::map<std::string, std::set<std::string>> nodes_of;  // by run
   for (const v1::NodeDrift& node : policy.nodes()) {
     if (node.state() == v1::DRIFT_STATE_DIFFERS)
@@ -56,14 +59,14 @@ absl::Status AppendChanges(Context& context, Connection& connection, const v1::D
     }
   }
   for (auto& [bundle, findings] : by_bundle)
-    absl::StrAppend(&text, "\n", RenderPlan(findings.folder.Finish(findings.run)));
+    changes.push_back(findings.folder.Finish(findings.run));
   return absl::OkStatus();
 }
 
 absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   ASSIGN_OR_RETURN(const v1::ListDriftResponse response, ReadDrift(*connection, options.nodes));
-  std::string changes;
+  std::vector<v1::PlanFile> changes;
   bool any_differs = false;
   for (const v1::DriftPolicy& policy : response.policies()) {
     for (const v1::NodeDrift& node : policy.nodes())
@@ -71,18 +74,23 @@ absl::StatusOr<int> Drift(Context& context, const DriftOptions& options) {
     if (!options.changes) continue;
     RETURN_IF_ERROR(AppendChanges(context, *connection, policy, changes));
   }
-  std::string unlike;
-  if (context.output == OutputFormat::kTable) {
-    ASSIGN_OR_RETURN(const v1::CompareNodesResponse compared,
-                     ReadComparison(*connection, options.nodes));
-    unlike = RenderDifferences(compared);
+  ASSIGN_OR_RETURN(const v1::CompareNodesResponse compared,
+                   ReadComparison(*connection, options.nodes));
+  nlohmann::ordered_json value = ProtoToValue(response);
+  value["comparison"] = ProtoToValue(compared);
+  if (options.changes) {
+    value["changes"] = nlohmann::ordered_json::array();
+    for (const v1::PlanFile& plan : changes) value["changes"].push_back(ProtoToValue(plan));
   }
-  Show(context, response, [&]() -> std::string {
+  Show(context, value, [&]() -> std::string {
+    const std::string unlike = RenderDifferences(compared);
     if (response.policies().empty())
       return absl::StrCat(
           "the inventory has no drift policies (`drift:`, see `muster help drift`)\n", unlike);
-    return absl::StrCat(RenderDrift(response, context.clock->Now()), unlike.empty() ? "" : "\n",
-                        unlike, changes);
+    std::string text = absl::StrCat(RenderDrift(response, context.clock->Now()),
+                                    unlike.empty() ? "" : "\n", unlike);
+    for (const v1::PlanFile& plan : changes) absl::StrAppend(&text, "\n", RenderPlan(plan));
+    return text;
   });
   return any_differs ? kExitChanges : kExitClean;
 }

@@ -18,6 +18,7 @@
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/text/user_name.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
 #include "common/pki/key.h"
@@ -26,7 +27,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr absl::Duration kUserValidity = absl::Hours(24 * 365);
 constexpr absl::Duration kServerValidity = absl::Hours(24 * 365 * 5);
 // The account that musterd runs as, made by its package.
 constexpr char kServiceUser[] = "muster";
@@ -53,14 +53,19 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
   return address;
 }
 
+// With "Muster CA of " before it and the date of a later authority behind it, it fits into the 64
+// bytes of a certificate's name.
+constexpr size_t kMaxClusterName = 39;
+
 absl::Status CheckClusterName(absl::string_view name) {
-  bool good = !name.empty() && name.size() <= 40 && absl::ascii_isalpha(name.front());
+  bool good = !name.empty() && name.size() <= kMaxClusterName && absl::ascii_isalpha(name.front());
   for (const char c : name)
     good = good && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-');
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--cluster ", name,
-                   ": expected lower-case letters, digits and dashes, a letter first, at most 40"));
+                   ": expected lower-case letters, digits and dashes, a letter first, at most ",
+                   kMaxClusterName));
 }
 
 bool IsIpAddress(absl::string_view host) {
@@ -152,6 +157,7 @@ pki::Subject AdminSubject(const std::string& name) {
 
 absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   RETURN_IF_ERROR(CheckClusterName(options.cluster));
+  RETURN_IF_ERROR(Annotate(ValidateUserName(options.admin), "--admin"));
   ASSIGN_OR_RETURN(const Address address, ParseAddress(options.controller));
   const absl::Time now = context.clock->Now();
   Writer writer(options.directory);
@@ -162,8 +168,9 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   ASSIGN_OR_RETURN(
       const IssuedCertificate server,
       Issue(ca, ServerSubject(address, options.names), now, kServerValidity, pki::Usage::kServer));
-  ASSIGN_OR_RETURN(const IssuedCertificate admin,
-                   Issue(ca, AdminSubject(options.admin), now, kUserValidity, pki::Usage::kClient));
+  ASSIGN_OR_RETURN(
+      const IssuedCertificate admin,
+      Issue(ca, AdminSubject(options.admin), now, kAdministratorValidity, pki::Usage::kClient));
   const std::string controller = absl::StrCat(address.host, ":", address.port);
 
   RETURN_IF_ERROR(writer.MakeFolder("", 0755, false));

@@ -15,6 +15,7 @@
 #include "cli/inventory_folder/inventory_addition.h"
 #include "cli/node_change/cluster_change.h"
 #include "cli/node_change/unlike_nodes.h"
+#include "cli/render/show.h"
 #include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/bystanders.h"

@@ -17,6 +17,7 @@
 #include "cli/node_change/cluster_change.h"
 #include "cli/node_change/node_removal.h"
 #include "cli/render/report/node_report.h"
+#include "cli/render/show.h"
 #include "cli/site/site_bundle.h"
 #include "cli/verbs/token.h"
 #include "cli/verbs/verbs.h"

@@ -1,16 +1,21 @@
 // muster notify: the channels by which people outside are told.
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
+#include "cli/render/output.h"
+#include "cli/render/plain_text.h"
 #include "cli/render/report/notification_report.h"
 #include "cli/render/show.h"
 #include "cli/verbs/verbs.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/value/proto_value.h"
 #include "muster/v1/notification.grpc.pb.h"
 
 namespace muster::cli {
@@ -50,15 +55,25 @@ absl::StatusOr<int> TestChannels(Context& context, const std::string& only) {
   }
   NotificationStub stub(connection->channel());
   int exit_code = kExitClean;
+  nlohmann::ordered_json tests = nlohmann::ordered_json::array();
   for (const std::string& channel : channels) {
     v1::TestNotificationChannelRequest request;
     request.set_channel(channel);
     v1::TestNotificationChannelResponse response;
     RETURN_IF_ERROR(Call(*connection, stub, &NotificationStub::TestNotificationChannel, request,
                          &response, kTestTimeout));
-    Show(context, response, [&] { return RenderChannelTest(channel, response); });
     if (!response.delivered()) exit_code = kExitFailed;
+    if (context.output == OutputFormat::kTable) {
+      std::cout << Tame(RenderChannelTest(channel, response))
+                << std::flush;  // each may take its time
+    } else {
+      nlohmann::ordered_json test = {{"channel", channel}};
+      test.update(ProtoToValue(response));
+      tests.push_back(std::move(test));
+    }
   }
+  if (context.output != OutputFormat::kTable)
+    std::cout << Format({{"tests", std::move(tests)}}, context.output);
   return exit_code;
 }
 

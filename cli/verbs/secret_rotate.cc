@@ -14,6 +14,7 @@
 #include "cli/apply/run_start.h"
 #include "cli/connection.h"
 #include "cli/context.h"
+#include "cli/render/show.h"
 #include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/run_watcher.h"
@@ -90,13 +91,14 @@ class SecretRotation {
     RETURN_IF_ERROR(Call(connection_, secrets_, &SecretStub::RotateSecret, request, &response));
     if (!response.rotation().limit().empty()) return Drive(response);
     if (options_.abandon) {
-      std::cout << "The rotation of " << options_.name << " is abandoned: no node had taken the "
-                << "next value; version " << response.version() << " stays.\n";
+      Words(context_) << "The rotation of " << options_.name
+                      << " is abandoned: no node had taken the "
+                      << "next value; version " << response.version() << " stays.\n";
     } else {
-      std::cout << "Secret " << options_.name << " is at version " << response.version()
-                << ". It is used by\n"
-                << UsesText(response) << "which get it with the next `muster apply "
-                << options_.site << "`.\n";
+      Words(context_) << "Secret " << options_.name << " is at version " << response.version()
+                      << ". It is used by\n"
+                      << UsesText(response) << "which get it with the next `muster apply "
+                      << options_.site << "`.\n";
     }
     return kExitClean;
   }
@@ -114,7 +116,7 @@ class SecretRotation {
       if (run.state() != v1::RUN_STATE_RUNNING || playbook.size() < suffix.size() ||
           playbook.compare(playbook.size() - suffix.size(), suffix.size(), suffix) != 0)
         continue;
-      std::cout << "An earlier part of the rotation continues.\n";
+      Words(context_) << "An earlier part of the rotation continues.\n";
       ASSIGN_OR_RETURN(const int rc, WatchRun(context_, connection_, run.run_id(), {}));
       if (rc == kExitDetached) return std::optional<int>(rc);
     }
@@ -123,15 +125,15 @@ class SecretRotation {
 
   absl::StatusOr<int> Drive(const v1::RotateSecretResponse& response) {
     v1::SecretRotation rotation = response.rotation();
-    std::cout << "Secret " << options_.name << ": version "
-              << (rotation.phase() == v1::ROTATION_PHASE_REVERTING ? response.version()
-                                                                   : rotation.next_version())
-              << " to " << rotation.limit() << ", used by\n"
-              << UsesText(response);
+    Words(context_) << "Secret " << options_.name << ": version "
+                    << (rotation.phase() == v1::ROTATION_PHASE_REVERTING ? response.version()
+                                                                         : rotation.next_version())
+                    << " to " << rotation.limit() << ", used by\n"
+                    << UsesText(response);
     if (response.missing_size() > 0) {
-      std::cout << "Without "
-                << FoldHostlist({response.missing().begin(), response.missing().end()})
-                << ": cut off from the others until `muster apply` has reached them.\n";
+      Words(context_) << "Without "
+                      << FoldHostlist({response.missing().begin(), response.missing().end()})
+                      << ": cut off from the others until `muster apply` has reached them.\n";
     }
     // Going back to the current value means staging it again, too.
     const bool is_back = rotation.phase() == v1::ROTATION_PHASE_REVERTING;
@@ -150,8 +152,8 @@ class SecretRotation {
       RETURN_IF_ERROR(
           Call(connection_, secrets_, &SecretStub::AdvanceRotation, request, &advanced));
       if (!advanced.has_rotation()) {
-        std::cout << "Secret " << options_.name << " is at version " << advanced.version()
-                  << " on all of these nodes.\n";
+        Words(context_) << "Secret " << options_.name << " is at version " << advanced.version()
+                        << " on all of these nodes.\n";
         return kExitClean;
       }
       rotation = advanced.rotation();

@@ -187,8 +187,14 @@ absl::StatusOr<int> Compare(Context& context, const std::string& a, const std::s
   v1::ListValidationsResponse both;
   *both.add_validations() = first;
   *both.add_validations() = second;
-  Show(context, ValidationToValue(both),
-       [&] { return RenderComparison(first, second, results_a, results_b); });
+  nlohmann::ordered_json value = ValidationToValue(both);
+  value["results"] = nlohmann::ordered_json::array();
+  for (const auto* results : {&results_a, &results_b}) {
+    nlohmann::ordered_json of_one = nlohmann::ordered_json::array();
+    for (const v1::NodeCheckResult& result : *results) of_one.push_back(ValidationToValue(result));
+    value["results"].push_back(std::move(of_one));
+  }
+  Show(context, value, [&] { return RenderComparison(first, second, results_a, results_b); });
   return kExitClean;
 }
 

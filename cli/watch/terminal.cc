@@ -68,7 +68,8 @@ InterruptFlag::~InterruptFlag() { sigaction(SIGINT, &previous_action, nullptr); 
 bool InterruptFlag::IsSet() { return interrupted != 0; }
 
 bool Confirm(const std::string& question) {
-  std::cout << Tame(question) << " [y/N] " << std::flush;
+  // Standard output may be a file, or JSON.
+  std::cerr << Tame(question) << " [y/N] " << std::flush;
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
 }

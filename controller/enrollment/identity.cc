@@ -7,9 +7,9 @@
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
+#include "common/base/text/user_name.h"
 #include "common/pki/authority.h"
 #include "common/pki/certificate.h"
-#include "controller/enrollment/name_rules.h"
 
 namespace muster::controller {
 namespace {

@@ -20,13 +20,6 @@ bool HasOnly(absl::string_view name, absl::string_view punctuation) {
 
 }  // namespace
 
-absl::Status ValidateUserName(absl::string_view name) {
-  if (!name.empty() && name.size() <= 64 && HasOnly(name, "-_.")) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "a user's name has 1 to 64 letters, digits, '-', '_' or '.', and begins with a letter or "
-      "digit");
-}
-
 absl::Status ValidateNodeName(absl::string_view name) {
   if (!name.empty() && name.size() <= 63 && HasOnly(name, "-.")) return absl::OkStatus();
   return absl::InvalidArgumentError(

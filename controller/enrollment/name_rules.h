@@ -8,8 +8,6 @@
 
 namespace muster::controller {
 
-// Letters, digits, '-', '_', '.': 1 to 64 of them, the first a letter or digit.
-absl::Status ValidateUserName(absl::string_view name);
 // As a host name: letters, digits, '-' and '.', 1 to 63 bytes (it becomes a certificate's CN).
 absl::Status ValidateNodeName(absl::string_view name);
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
+#include "common/base/text/user_name.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/certificate_authority.h"
 #include "controller/enrollment/denylist.h"
@@ -15,23 +15,9 @@
 #include "controller/store/store.h"
 
 namespace muster::controller {
-namespace {
-
-absl::Status CheckName(absl::string_view name) {
-  const bool good =
-      !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-        return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
-      });
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("user name '", name, "': expected 1 to 64 letters, digits, '_', '-' or '.'"));
-}
-
-}  // namespace
-
 absl::StatusOr<std::string> Users::Create(absl::string_view name, Role role,
                                           absl::string_view csr_pem, const Actor& actor) {
-  RETURN_IF_ERROR(CheckName(name));
+  RETURN_IF_ERROR(ValidateUserName(name));
   if (role == Role::kNode)
     return absl::InvalidArgumentError("a person's role must be viewer, operator or admin");
   const absl::Time now = clock_.Now();
@@ -92,7 +78,6 @@ absl::StatusOr<std::vector<CertificateRecord>> Users::List() {
 
 absl::StatusOr<UserRevocation> Users::Revoke(const Identity& who, absl::string_view name,
                                              const Actor& actor) {
-  RETURN_IF_ERROR(CheckName(name));
   const absl::Time now = clock_.Now();
   UserRevocation denied;
   RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
@@ -105,6 +90,8 @@ absl::StatusOr<UserRevocation> Users::Revoke(const Identity& who, absl::string_v
       denied.certificates += !certificate.revoked_at.has_value() && certificate.not_after > now;
       is_own_known |= certificate.serial == who.serial;
     }
+    // Of a name that no certificate can have any more, those are denied that are known.
+    if (!denied.is_known) RETURN_IF_ERROR(ValidateUserName(name));
     if (who.name == name && !is_own_known)
       return absl::FailedPreconditionError(absl::StrCat(
           "that would deny the certificate that you are using, which is not in `muster user list` "

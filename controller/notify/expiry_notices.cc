@@ -56,7 +56,10 @@ absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn, absl::
     notice.key = absl::StrCat("user ", user);
     notice.text = absl::StrCat("the certificate of ", user, " (", certificate->role, ") ends on ",
                                Day(certificate->not_after));
-    notice.details = absl::StrCat("see: muster user list; ", user, " runs: muster user renew");
+    notice.details = absl::StrCat(
+        "see: muster user list; an administrator makes another: "
+        "muster user create ",
+        user, " --role ", certificate->role);
     RETURN_IF_ERROR(Add(txn, std::move(notice), notices));
   }
   return notices;

@@ -209,6 +209,41 @@ TEST_F(AuthorityFolderTest, AdministratorOfInitComesAlong) {
   EXPECT_OK(folder_.SignAdministrator("/nowhere", kNow));
 }
 
+TEST_F(AuthorityFolderTest, RootRenewsTheAdministratorsCertificateAlsoAfterItsEnd) {
+  const pki::KeyAndCsr key = pki::MakeKeyAndCsr("admin").value();
+  files_.AddFile("/admin/ca.crt", "of earlier times");
+  files_.AddFile("/admin/client.crt",
+                 pki::SignCsr(old_, key.csr_pem,
+                              {.common_name = "admin",
+                               .organization = "muster:admin",
+                               .uri_sans = {"muster://user/admin"}},
+                              {kNow - absl::Hours(2), kNow - absl::Hours(1)}, pki::Usage::kClient)
+                     .value());
+  const auto expect_valid = [&] {
+    ASSERT_OK(folder_.RenewAdministrator("/admin", kNow));
+    const std::string now = files_.Read("/admin/client.crt").value();
+    EXPECT_OK(pki::VerifySignedBy(now, files_.Read("/admin/ca.crt").value(),
+                                  kNow + kAdministratorValidity - absl::Hours(1)));
+    EXPECT_THAT(pki::ParseCertificate(now)->uri_sans, ElementsAre("muster://user/admin"));
+  };
+  expect_valid();
+  // While the authority changes, by the one that signs.
+  ASSERT_OK(folder_.Begin("", kNow));
+  expect_valid();
+  EXPECT_THAT(folder_.RenewAdministrator("/nowhere", kNow).status(),
+              StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("/nowhere/client.crt")));
+}
+
+TEST_F(AuthorityFolderTest, ALongNameOfAClusterLeavesRoomForTheDate) {
+  const pki::Authority old =
+      pki::MakeCa("Muster CA of " + std::string(51, 'a'), kCaValidity, kNow, "").value();
+  files_.AddFile("/pki/ca.crt", old.certificate_pem);
+  files_.AddFile("/pki/ca.key", old.key);
+  ASSERT_OK(folder_.Begin("", kNow));
+  const std::string next = pki::SplitCertificates(Content("ca.crt"))->front();
+  EXPECT_EQ(pki::ParseCertificate(next)->common_name.size(), 64u);
+}
+
 TEST_F(AuthorityFolderTest, SaysWhatDoesNotFit) {
   const pki::Authority other = pki::MakeCa("other", absl::Hours(1), kNow).value();
   files_.AddFile("/pki/ca.key", other.key, 0600);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "absl/strings/match.h"
 #include "tests/fakes/fake_process_runner.h"
 #include "tests/fixtures/golden_texts.h"
@@ -65,6 +67,18 @@ TEST(Bootstrap, AnotherAccountUsesSudo) {
   EXPECT_THAT(processes.commands(),
               ElementsAre(::testing::AllOf(HasSubstr("ssh -F /tmp/config "),
                                            HasSubstr("deploy@10.0.0.1 sudo -n sh -s"))));
+}
+
+TEST(Bootstrap, SshFindsAConfigurationInTheFolderOfWhoCallsAndEndsWithTheCommand) {
+  FakeProcessRunner processes;
+  processes.On("ssh", FakeProcessRunner::Prints(""));
+  RecordingObserver observer;
+  BootstrapOptions options;
+  options.ssh_config = "./config";
+  BootstrapAll({{"c001", "10.0.0.1", ""}}, options, processes, observer);
+  ASSERT_EQ(processes.specs().size(), 1u);
+  EXPECT_EQ(processes.specs()[0].argv[2], std::filesystem::current_path() / "config");
+  EXPECT_TRUE(processes.specs()[0].die_with_parent);
 }
 
 }  // namespace

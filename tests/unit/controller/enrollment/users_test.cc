@@ -39,6 +39,13 @@ TEST_F(UsersTest, ACertificateStandsForThePersonAndTheRole) {
   EXPECT_EQ(LastEvent().actor, "admin:alice");
 }
 
+TEST_F(UsersTest, NobodyGetsACertificateThatTheGateWouldNotTake) {
+  for (const char* name : {"", "_prometheus", "-x", ".x", "ann@example.org", "Jane Doe"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Create(name, Role::kViewer).status())) << name;
+  }
+  EXPECT_OK(Create("9_a-b.c", Role::kViewer));
+}
+
 TEST_F(UsersTest, RevokingDeniesAllOfThePersonsCertificatesAndNobodyElses) {
   int cuts = 0;
   Users users(*store_, *ca_, denylist_, clock_, [&cuts] { ++cuts; });
