@@ -41,13 +41,13 @@ sed -i 's/^vars:/&\n  boot: stateful/' "$inventory"
 muster inventory apply "$work/inventory" >/dev/null
 
 step "the power fails while the disk is written"
-power_on
+power_on first=network
 wait_for $limit "the writing" says_on_console "muster: writing $first"
 power_off
 expect_equal "" "$(on_disk)" "what the disk holds"
 
 step "the machine is switched on, and nothing else"
-power_on
+power_on first=network
 wait_for $limit "the disk" has_step written
 expect_equal "$first" "$(on_disk)" "what the disk holds"
 wait_for $limit "a boot from the disk" says_on_console "muster: root a is as its digest says"

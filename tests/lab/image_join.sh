@@ -48,8 +48,7 @@ wait_for 120 "d001 idle" nodes_idle d001
 expect_equal d001 "$(lab exec login1 srun --immediate=60 -w d001 hostname)" "a job"
 
 step "after a power cut it is the same node, and nobody was asked"
-wait_for 30 "the end of the job" nodes_idle d001
-muster power off d001 --yes
+power_off
 wait_for 60 "its absence" is_gone
 muster power on d001
 wait_for $((2 * limit)) "its agent" is_connected

@@ -12,7 +12,8 @@ lab_bmcs() {  # the nodes that have one
 }
 
 # Its one sensor is a power supply, which is there; the record that describes it is a compact one of the
-# IPMI specification 2.0, table 43-2. Port 9001 takes the simulator's commands.
+# IPMI specification 2.0, table 43-2. Port 9001 takes the simulator's commands. Without a history of the serial
+# port, which nobody asks for, the simulator stops reading it for ever when its buffer has been full for too long.
 bmc_start() {  # NODE
   local node=$1 dir=$LAB_DIR/bmcs/$1 address console
   address=$(lab_bmc_address "$node")
@@ -34,7 +35,7 @@ set_working_mc 0x20
     guid a123456789abcdefa123456789abcdef
   endlan
   chassis_control "$LAB_SOURCE/bmc-chassis $LAB_NAME $node"
-  sol "tcp:$address:9002" 115200
+  sol "tcp:$address:9002" 115200 history=4000
   user 1 false "" "" user 10 none
   user 2 true "$BMC_USER" "$BMC_PASSWORD" admin 10 none md2 md5 straight
 EOF
@@ -52,6 +53,12 @@ EOF
   setsid nsenter --net="/run/netns/$LAB_NETNS" -- "$LAB_SOURCE/serial-port" "$address" 9002 "$console" \
     </dev/null >>"$dir/serial.log" 2>&1 7>&- &
   process_record "$dir/serial.pid" $!
+  # Otherwise the simulator tries again ten seconds later, and sends nothing from a port that it then has while
+  # somebody reads.
+  # shellcheck disable=SC2016  # the other shell expands it
+  nsenter --net="/run/netns/$LAB_NETNS" -- \
+    bash -c 'for i in {1..100}; do (: <>"/dev/tcp/$0/9002") 2>/dev/null && exit; sleep 0.1; done; exit 1' "$address" ||
+    die "no serial port of $node; see $dir/serial.log"
   setsid nsenter --net="/run/netns/$LAB_NETNS" -- ipmi_sim -n -c "$dir/lan.conf" -f "$dir/machine.emu" \
     -s "$dir/state" </dev/null >>"$dir/bmc.log" 2>&1 7>&- &
   process_record "$dir/bmc.pid" $!

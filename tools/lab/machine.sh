@@ -4,6 +4,8 @@
 # shellcheck shell=bash
 
 readonly MACHINE_DISK=8G
+# A /dev/kvm says little: inside of another machine it may boot nothing.
+readonly MACHINE_ACCEL=${MUSTER_LAB_ACCEL:-tcg}
 readonly MACHINE_PROGRAMS=(qemu-system-x86_64 swtpm)
 
 machines_check() {  # the programs that nothing else of the lab needs
@@ -50,15 +52,16 @@ machine_get() {  # NODE KEY DEFAULT
   echo "${value:-$3}"
 }
 
+# shellcheck disable=SC2054  # the commas belong to qemu
 machine_start() {  # NODE
-  local node=$1 dir=$LAB_DIR/machines/$1 first code args
+  local node=$1 dir=$LAB_DIR/machines/$1 first code args card
   process_pid "$dir/machine.pid" >/dev/null && return 0
   first=$(machine_get "$node" first network)
   # By order of its BMC, once.
   if [[ -s $dir/boot-once ]]; then first=$(<"$dir/boot-once"); rm "$dir/boot-once"; fi
   : >"$dir/console"
   args=(
-    -machine q35,smm=on -cpu max -smp 2 -m "$(machine_get "$node" memory 2048)" -display none
+    -machine "q35,smm=on,accel=$MACHINE_ACCEL" -cpu max -smp 2 -m "$(machine_get "$node" memory 2048)" -display none
     -monitor "unix:$dir/monitor,server=on,wait=off" -serial "file:$dir/console" -device virtio-rng-pci
     -netdev "tap,id=n0,ifname=vb-$node,script=no,downscript=no"
   )
@@ -70,7 +73,7 @@ machine_start() {  # NODE
       code=/usr/share/OVMF/OVMF_CODE_4M.secboot.fd
       args+=(-global driver=cfi.pflash01,property=secure,value=on) ;;
   esac
-  local card="virtio-net-pci,netdev=n0,mac=$(machine_get "$node" mac -),bootindex=$([[ $first == network ]] && echo 1 || echo 3)"
+  card=virtio-net-pci,netdev=n0,mac=$(machine_get "$node" mac -),bootindex=$([[ $first == network ]] && echo 1 || echo 3)
   if [[ $code ]]; then
     args+=(-drive "if=pflash,format=raw,readonly=on,file=$code"
            -drive "if=pflash,format=raw,file=$dir/firmware-variables")
