@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace muster::controller::validation {
@@ -29,6 +30,23 @@ constexpr ServiceTransition kTransitions[] = {
     {State::kQuarantined, Event::kPassed, State::kInService},
     {State::kQuarantined, Event::kFailed, State::kQuarantined},
     {State::kQuarantined, Event::kRemoved, State::kRetired},
+};
+
+// How the texts of services begin, and the word for them. The first that fits counts.
+struct ServiceWordRow {
+  absl::string_view begin;
+  absl::string_view word;
+};
+constexpr ServiceWordRow kServiceWords[] = {
+    {"in service, but ", "down"},
+    {"in service; ", "resuming"},
+    {"in service", "in service"},
+    {"not validated", "not validated"},
+    {"being validated", "being validated"},
+    {"drained", "drained"},
+    {"taken down", "taken down"},
+    {"quarantined", "quarantined"},
+    {"rebooted", "rebooted"},
 };
 
 // The owner of drains of nodes that have not passed.
@@ -118,6 +136,14 @@ absl::StatusOr<ServiceState> NextServiceState(ServiceState state, ServiceEvent e
   }
   return absl::FailedPreconditionError(absl::StrCat("a node that is ", ServiceStateName(state),
                                                     " cannot have ", ServiceEventName(event)));
+}
+
+absl::string_view ServiceWord(absl::string_view service) {
+  if (service.empty()) return "";
+  for (const ServiceWordRow& row : kServiceWords) {
+    if (absl::StartsWith(service, row.begin)) return row.word;
+  }
+  return "other";
 }
 
 ServiceAction DecideService(ServiceState state, absl::string_view failed, absl::string_view testing,

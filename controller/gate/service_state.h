@@ -58,6 +58,13 @@ struct ServiceHold {
   bool is_quarantine = false;
 };
 
+// The text of a service in one of few words, none of which names anybody, for counting: "in
+// service"; "resuming": in service, which Slurm has not been told yet; "down": in service, but
+// Slurm does not use it; "taken down"; "drained"; "quarantined"; "rebooted"; "being validated";
+// "not validated"; "other": above all, what Slurm says of a node that has not joined. Empty for an
+// empty text.
+absl::string_view ServiceWord(absl::string_view service);
+
 // Never touches a drain that Muster did not make. `failed` is the validation that quarantined the
 // node; `testing` the one that is running on it, for which it is drained whatever its state.
 // `hold`: nullptr: nothing holds it. `awaits_facts`: it has booted since it told its facts; it is

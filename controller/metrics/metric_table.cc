@@ -84,8 +84,8 @@ constexpr Metric kMetrics[] = {
        return CountNodes(r, "state", [](const NodeReading& n) { return n.state; });
      }},
     {"muster_nodes_by_service", MetricKind::kGauge, "service",
-     "Nodes by what they are to Slurm, as `muster node list` says it: in service, drained, being "
-     "updated.",
+     "Nodes by what they are to Slurm: in service, resuming, down, taken down, drained, "
+     "quarantined, rebooted, being validated, not validated, other.",
      [](const Readings& r) {
        return CountNodes(r, "service", [](const NodeReading& n) { return n.service; });
      }},

@@ -16,8 +16,8 @@ namespace muster::controller {
 struct NodeReading {
   std::string name;
   std::string state;  // of its life cycle: "in_service"
-  std::string
-      service;  // in Slurm, without names of people: "drained"; "" where Slurm is left alone
+  // In Slurm, in one of few words: "drained"; "" where Slurm is left alone.
+  std::string service;
   bool is_connected = false;
 };
 

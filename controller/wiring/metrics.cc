@@ -16,6 +16,7 @@
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "controller/config.h"
+#include "controller/gate/service_state.h"
 #include "controller/inventory/health_policy.h"
 #include "controller/inventory/inventory.h"
 #include "controller/metrics/metric_table.h"
@@ -41,12 +42,6 @@ std::string WordOf(v1::NodeState state) {
 // "as_applied" of DRIFT_STATE_AS_APPLIED.
 std::string WordOf(v1::DriftState state) {
   return absl::AsciiStrToLower(absl::StripPrefix(v1::DriftState_Name(state), "DRIFT_STATE_"));
-}
-
-// Without what follows a colon, and without the person in "drained by root".
-std::string ServiceWord(absl::string_view service) {
-  service = service.substr(0, service.find(':'));
-  return std::string(service.substr(0, service.find(" by ")));
 }
 
 ProcessReading ReadProcess() {
@@ -131,8 +126,10 @@ absl::StatusOr<std::string> MetricsPage::Render() {
       ListAllNodes(store, core_.registry, inventory.ok() ? inventory->inventory.get() : nullptr));
   for (const v1::Node& node : nodes) {
     if (node.state() == v1::NODE_STATE_REMOVED) continue;
-    readings.nodes.push_back({node.name(), WordOf(node.state()),
-                              ServiceWord(work_.gate->ServiceOf(node.name())), node.connected()});
+    readings.nodes.push_back(
+        {node.name(), WordOf(node.state()),
+         std::string(validation::ServiceWord(work_.gate->ServiceOf(node.name()))),
+         node.connected()});
   }
   RETURN_IF_ERROR(store.View([&](Transaction& txn) { return ReadWork(txn, readings); }));
   ASSIGN_OR_RETURN(const std::vector<notify::ChannelState> channels,

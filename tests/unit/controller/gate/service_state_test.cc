@@ -1,5 +1,6 @@
 #include "controller/gate/service_state.h"
 
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <utility>
@@ -180,6 +181,38 @@ TEST(DecideService, ANodeThatDoesNotAnswerSlurmIsGivenBackOnceItDoes) {
   EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kNone);
   node.is_silent = false;
   EXPECT_EQ(DecideService(ServiceState::kInService, "", "", node).kind, ServiceAction::kResume);
+}
+
+// What Slurm, people and validations are called would be a series of metrics each.
+TEST(ServiceWord, IsOneOfFew) {
+  for (const auto& [service, word] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"", ""},
+           {"in service", "in service"},
+           {"in service; Slurm has not been told yet", "resuming"},
+           {"in service, but DOWN*", "down"},
+           {"in service, but DOWN*+POWERED_DOWN", "down"},
+           {"not validated", "not validated"},
+           {"not validated; Slurm has not been told yet", "not validated"},
+           {"being validated: v-1", "being validated"},
+           {"quarantined: failed v-1", "quarantined"},
+           {"quarantined by gpu_lost: GPU-1: Xid 79", "quarantined"},
+           {"drained by root: bad disk", "drained"},
+           {"drained by root", "drained"},
+           {"taken down by alice: fan", "taken down"},
+           {"rebooted: its facts are not known yet", "rebooted"},
+           {"Slurm does not know it", "other"}}) {
+    EXPECT_EQ(ServiceWord(service), word) << service;
+  }
+}
+
+TEST(ServiceWord, HasNothingOfTheTextsThatOthersWrite) {
+  slurm::SlurmNode node = Node(false);
+  node.takes_jobs = false;
+  for (const char* const state : {"DOWN*", "DOWN*+NOT_RESPONDING", "MIXED+FAIL", "FUTURE"}) {
+    node.state = state;
+    EXPECT_EQ(ServiceWord(DecideService(ServiceState::kInService, "", "", node).service), "down");
+    EXPECT_EQ(ServiceWord(DecideService(ServiceState::kKnown, "", "", node).service), "other");
+  }
 }
 
 }  // namespace
