@@ -40,7 +40,7 @@ export function act(path, fields) { return post(path, JSON.stringify(fields), to
 
 // Events of /api/events/…, until close(). `on` has a function for each name of an event, which gets
 // its data. `onState` is told 'open', 'lost' and 'refused'; a browser comes back by itself after
-// 'lost', not after 'refused'.
+// 'lost', and this object after 'refused', in five seconds.
 export class Live {
   constructor(path, on, onState) {
     this.path = path;
@@ -54,8 +54,9 @@ export class Live {
     this.source.onopen = () => this.onState('open');
     this.source.onerror = () => {
       if (this.source.readyState !== EventSource.CLOSED) return this.onState('lost');
-      this.onState('refused');
+      // Set before anybody hears of it, so that close() ends it.
       this.timer = setTimeout(() => this.open(), 5000);
+      this.onState('refused');
     };
     for (const [name, act] of Object.entries(this.on))
       this.source.addEventListener(name, (event) => act(event.data));

@@ -29,6 +29,7 @@ const [top_, main, banner, query] = ['top', 'main', 'banner', 'query'].map(byId)
 
 let session = null, view = null, shared = null, feed = null;
 const troubles = new Map();   // what the banner says, by who says it
+const LOST = 'Connection lost: what is shown may be old. Trying again…';
 
 const app = {
   // Shows the nodes that fit; "" shows all.
@@ -42,10 +43,15 @@ function trouble(who, text) {
 }
 
 function showError(error) {
-  if (error instanceof ApiError && error.status === 401) return showLogin(error.message);
-  if (error instanceof ApiError && error.status === 0) return trouble('call', 'Connection lost: what is shown may be old. Trying again…');
-  if (error instanceof ApiError) return put(main, empty(error.message));
-  throw error;
+  if (!(error instanceof ApiError)) throw error;
+  if (error.status === 401) return showLogin(error.message);
+  if (error.status === 0) return trouble('call', LOST);
+  // What the controller, or something that stands before it, may answer otherwise in a moment.
+  if (error.status === 429 || error.status >= 500)
+    return trouble('call', `What is shown may be old: ${error.message}. Trying again…`);
+  trouble('call', '');
+  stopFeed();
+  put(main, empty(error.message));
 }
 
 // Reads a view anew; and, if its thing goes on, listens to it.
@@ -54,7 +60,8 @@ async function refresh(of) {
     const goesOn = await of.refresh();
     if (of !== view) return;
     trouble('call', '');
-    if (of.live && goesOn && !feed) listen(of);
+    if (!main.contains(of.element)) put(main, of.element);   // after an error
+    if (of.live && goesOn && !feed && !document.hidden) listen(of);
     if (of.live && !goesOn && feed) stopFeed();
   } catch (error) {
     if (of === view) showError(error);
@@ -67,28 +74,40 @@ function stopFeed() {
 }
 
 function listen(of) {
-  feed = new Live(of.live.path, {
-    change: (data) => { of.live.change?.(JSON.parse(data)); of.ask(); },
-    broken: () => { stopFeed(); of.ask(); },
-    end: () => { stopFeed(); of.ask(); },
-  }, (state) => { if (state === 'refused') { stopFeed(); of.ask(); } });
+  const ended = () => { if (feed === own) { stopFeed(); of.ask(); } };
+  const own = new Live(of.live.path, {
+    change: (data) => { if (feed === own) { of.live.change?.(JSON.parse(data)); of.ask(); } },
+    broken: ended,
+    end: ended,
+  }, (state) => {
+    // It comes back later by itself; until then the view says what has changed, and whether it is over.
+    if (state === 'refused' && feed === own) of.ask();
+  });
+  feed = own;
 }
 
+// A browser has six connections to a controller, which pages that nobody sees would take: they have
+// no streams.
 function startShared() {
-  if (shared) return;
+  if (shared || document.hidden) return;
   const changed = (name) => () => { if (view?.on.includes(name)) view.ask(); };
   shared = new Live('', {overview: changed('overview'), status: changed('status')}, (state) => {
-    trouble('stream', state === 'open' ? '' : 'Connection lost: what is shown may be old. Trying again…');
+    trouble('stream', state === 'open' ? '' : LOST);
     // After a break, everything may be different; a refusal may mean that the session has ended.
     if (state === 'refused' || (state === 'open' && shared?.wasLost)) view?.ask();
     if (shared) shared.wasLost = state !== 'open';
   });
 }
 
-function stopAll() {
-  stopFeed();
+function stopShared() {
   shared?.close();
   shared = null;
+  trouble('stream', '');
+}
+
+function stopAll() {
+  stopFeed();
+  stopShared();
   view?.close?.();
   view = null;
   for (const dialog of document.querySelectorAll('dialog')) dialog.close();
@@ -99,7 +118,6 @@ function showLogin(why) {
   session = null;
   top_.hidden = true;
   trouble('call', '');
-  trouble('stream', '');
   document.title = 'Log in – Muster';
   const field = h('input', {id: 'token', 'aria-label': 'The link', placeholder: 'Paste the link here', autocomplete: 'off'});
   const form = h('form', {onsubmit: (event) => {
@@ -148,8 +166,9 @@ function route() {
   if (name === '' && view?.find) { view.find(text); return markSection(); }
   stopFeed();
   view?.close?.();
+  view = null;
   const make = ROUTES[name];
-  if (!make) return put(main, empty('There is no such page.'));
+  if (!make) { trouble('call', ''); return put(main, empty('There is no such page.')); }
   view = make(argument, parameters);
   const current = view;
   current.ask = calmly(() => refresh(current));
@@ -177,6 +196,18 @@ function say(text) {
   saidTimer = setTimeout(() => { said.hidden = true; said.textContent = ''; }, 15000);
 }
 
+async function begin() {
+  if (session) return;
+  try {
+    session = await get('session');
+    trouble('call', '');
+    await start();
+  } catch (error) {
+    showError(error);
+  }
+}
+const beginAgain = calmly(begin);
+
 async function start() {
   useToken(session.token);
   allowActions(session, say);
@@ -200,16 +231,18 @@ document.addEventListener('keydown', (event) => {
 });
 window.addEventListener('hashchange', route);
 setInterval(() => keepTimes(main), 15000);
-// A view whose controller was away is read again, whatever else happens.
-setInterval(() => { if (troubles.has('call')) view?.ask(); }, 5000);
+// A view whose controller was away is read again, whatever else happens; so is the session.
+setInterval(() => {
+  if (!troubles.has('call')) return;
+  if (session) view?.ask(); else beginAgain();
+}, 5000);
+// A hidden page asks rarely, so that its session does not end.
+setInterval(() => { if (document.hidden) view?.ask(); }, 600000);
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) { stopFeed(); stopShared(); }
+  else if (session) { startShared(); view?.ask(); }
+});
 
 applyTheme();
 if (location.hash.startsWith('#/login/')) route();
-else {
-  try {
-    session = await get('session');
-    await start();
-  } catch (error) {
-    showError(error);
-  }
-}
+else await begin();

@@ -29,18 +29,23 @@ class Events {
     this.events = [];
     this.next = null;
     this.hasOlder = false;
+    this.asked = 0;
     this.list = h('div');
     this.more = h('button', {type: 'button', hidden: true, onclick: () => this.older()}, 'Older events');
     this.element = h('div', null, this.list, this.more);
   }
 
-  // The newest. What somebody has turned to stays.
+  // The newest. What somebody has turned to stays, unless more has happened than fits on a page.
   async refresh() {
+    const asked = ++this.asked;
     const page = await get('timeline', this.query());
-    if (this.hasOlder) {
-      const known = new Set(this.events.map(keyOf));
-      this.events = [...page.events.filter((event) => !known.has(keyOf(event))), ...this.events];
+    if (asked !== this.asked) return;   // perhaps of another query
+    const known = new Set(this.events.map(keyOf));
+    const fresh = page.events.filter((event) => !known.has(keyOf(event)));
+    if (this.hasOlder && (fresh.length < page.events.length || !fresh.length)) {
+      this.events = [...fresh, ...this.events];
     } else {
+      this.hasOlder = false;
       this.events = page.events;
       this.next = page.next;
     }
@@ -50,12 +55,15 @@ class Events {
   // Another query.
   restart() {
     this.hasOlder = false;
+    this.more.hidden = true;   // until there is a list that it goes on from
     return this.refresh();
   }
 
   async older() {
-    const page = await get('timeline', {...this.query(), audit: this.next.audit, health: this.next.health, boot: this.next.boot});
-    this.hasOlder = true;
+    const from = this.next;
+    this.hasOlder = true;   // already now, so that `next` stays while this waits
+    const page = await get('timeline', {...this.query(), audit: from.audit, health: from.health, boot: from.boot});
+    if (this.next !== from) return;   // the list has begun anew, or has these already
     this.events = [...this.events, ...page.events];
     this.next = page.next;
     this.show();
@@ -83,5 +91,5 @@ export function eventsView() {
   const events = new Events(() => (kind.value ? {kind: kind.value} : {}), false);
   const element = h('div', null, h('div.head', null, h('h1', null, 'Events'),
     h('span', null, h('label', {for: 'kind'}, 'Kind '), kind)), card('', events.element));
-  return {title: 'Events', section: 'events', element, refresh: () => events.refresh(), on: []};
+  return {title: 'Events', section: 'events', element, refresh: () => events.refresh(), on: ['overview', 'status']};
 }

@@ -6,6 +6,7 @@ export const STATUSES = [
   {key: 'quarantined', label: 'Quarantined', tone: 'bad', shape: 'cross', isWrong: true},
   {key: 'unreachable', label: 'Unreachable', tone: 'bad', shape: 'ring', isWrong: true},
   {key: 'locked', label: 'Locked', tone: 'bad', shape: 'bars', isWrong: true},
+  {key: 'down', label: 'Down in Slurm', tone: 'bad', shape: 'minus', isWrong: true},
   {key: 'drained', label: 'Drained', tone: 'warn', shape: 'half', isWrong: true},
   {key: 'busy', label: 'Being tested or updated', tone: 'busy', shape: 'dot'},
   {key: 'waiting', label: 'Waits for approval', tone: 'warn', shape: 'ring'},
@@ -18,13 +19,21 @@ export const STATUS = Object.fromEntries(STATUSES.map((status) => [status.key, s
 
 const IS = {known: 'known', pending: 'waiting', locked: 'locked'};
 
+// Whether Slurm keeps a node from jobs that Muster does not keep from them. Slurm may have to be told
+// yet that a node is in service, and an empty text says nothing.
+function isDown({state, service}) {
+  if (service.startsWith('taken down')) return true;
+  return state === 'in_service' && service !== '' && !/^in service(;|$)/.test(service);
+}
+
 // The one word for a node: {state, service, connected, held}.
 export function statusOf(node) {
   if (IS[node.state]) return STATUS[IS[node.state]];
   if (!node.connected) return STATUS.unreachable;
   if (node.state === 'quarantined') return STATUS.quarantined;
   if (node.service.startsWith('being ')) return STATUS.busy;
-  if (node.service.startsWith('drained') || node.held) return STATUS.drained;
+  if (/^(drained|quarantined|rebooted)/.test(node.service) || node.held) return STATUS.drained;
+  if (isDown(node)) return STATUS.down;
   return STATUS[node.state] ?? STATUS.enrolled;
 }
 
@@ -49,6 +58,10 @@ export function drawShape(context, shape, x, y, size, colour) {
     case 'bars':
       frame();
       context.fillRect(x + size * .42, y, Math.max(1, size * .16), size);
+      break;
+    case 'minus':
+      frame();
+      context.fillRect(x, y + size * .42, size, Math.max(1, size * .16));
       break;
     case 'cross':
       frame();

@@ -27,7 +27,8 @@ class Denylist;
 class WebSessions {
  public:
   static constexpr absl::Duration kLinkLasts = absl::Minutes(5);
-  // After the last request; an open page makes one every few seconds.
+  // After the last request; an open page makes one every few seconds, a hidden one every
+  // ten minutes.
   static constexpr absl::Duration kIdle = absl::Hours(1);
   static constexpr absl::Duration kLongest = absl::Hours(12);
   // A person has at most so many; the oldest makes room.

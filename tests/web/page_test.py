@@ -413,6 +413,176 @@ def test_reconnects(cluster):
         browser.await_text("Playbook")
 
 
+def answer(browser, path, status, body=None):
+    """Has the page read this at paths that begin so, as if the controller, or a proxy, had said it."""
+    browser.run("""
+      const [path, status, text] = arguments;
+      const before = window.fetch;
+      window.realFetch ??= before;
+      window.fetch = (url, ...rest) =>
+        url.startsWith(path) ? Promise.resolve(new Response(text, {status})) : before(url, ...rest);
+      """, path, status, "" if body is None else json.dumps(body))
+
+
+def answer_truly(browser):
+    """Ends all that answer() has begun."""
+    browser.run("window.fetch = window.realFetch")
+
+
+def test_down_in_slurm(cluster):
+    """Nodes that Slurm keeps from jobs by itself, or for a person, are not shown in service."""
+    services = ["in service", "taken down by root: fan", "in service, but DOWN*",
+                "in service; Slurm has not been told yet", "rebooted: its facts are not known yet"]
+    in_service, configured, connected = 0, 1, 1
+    rows = [("c1", in_service, 0), ("c2", in_service, 1), ("c3", in_service, 2),
+            ("c4", in_service, 3), ("c5", in_service, 4), ("c6", in_service, -1), ("c7", configured, 1)]
+    with Browser() as browser:
+        cluster.log_in(browser)
+        browser.run("location.hash = '#/runs'")
+        answer(browser, "/api/overview", 200, {
+            "racks": [], "states": ["in_service", "configured"], "services": services,
+            "roles": ["compute"],
+            "nodes": [[name, -1, state, service, 0, connected] for name, state, service in rows]})
+        browser.run("location.hash = '#/'")
+        browser.await_text("7 of 7 nodes connected")
+        counts = browser.run("""return Object.fromEntries([...document.querySelectorAll('.legend button')]
+          .map((button) => [button.dataset.key, Number(button.querySelector('b').textContent)]))""")
+        check(counts == {"down": 3, "drained": 1, "in_service": 3}, f"the legend counts {counts}")
+        for text in ("taken down by root: fan", "in service, but DOWN*"):
+            check(text in browser.text(), f"nothing says {text!r}")
+        browser.click('.legend button[data-key="down"]')
+        browser.await_text("3 shown for is:down")
+        quiet(browser)
+
+
+def test_refusals(cluster):
+    """A call that is refused for the moment is made again, and the view stays."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        for status in (429, 502):
+            answer(browser, "/api/runs", status)
+            browser.run("location.hash = '#/runs'")
+            browser.await_text(f"the server answers {status}", "#banner")
+            check(browser.text("h1") == "Runs", f"{status} takes the view away")
+            answer_truly(browser)
+            browser.await_true(lambda: any(text in browser.text() for text in ("Playbook", "No run yet")),
+                               f"the view does not come back after {status}")
+            check(browser.run("return document.getElementById('banner').hidden"), "the banner stays")
+            browser.run("location.hash = '#/'")
+            browser.await_text("nodes connected")
+        browser.run("location.hash = '#/nothing'")
+        browser.await_text("There is no such page")
+
+
+def test_start_is_tried_again(cluster):
+    """A page that is opened while the controller is away begins when it is back."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        browser.emulate("Page.addScriptToEvaluateOnNewDocument", source="""{
+          const real = window.fetch;
+          let left = 1;
+          window.fetch = (...all) => (left-- > 0 ? Promise.reject(new TypeError('away')) : real(...all));
+        }""")
+        browser.run("location.reload()")
+        browser.await_text("Connection lost", "#banner")
+        browser.await_text("nodes connected")
+        check(browser.run("return document.getElementById('banner').hidden"), "the banner stays")
+        quiet(browser)
+
+
+def test_refused_stream(cluster):
+    """A stream of events that is refused is asked for again later, and not after its page was left."""
+    running = {"validation": {
+        "validation_id": "v-refused", "suite": "full", "state": "running", "created_by": "admin:root",
+        "created_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+        "nodes": [], "rings": [], "blames": []}}
+    asked = "return window.asked"
+    with Browser() as browser:
+        cluster.log_in(browser)
+        answer(browser, "/api/validation", 200, running)
+        browser.run("""
+          window.asked = 0;
+          const Real = window.EventSource;
+          window.EventSource = class extends Real {
+            constructor(url) {
+              const isOfValidation = url.includes('/validation?');
+              super(isOfValidation ? '/api/events/nowhere' : url);
+              if (isOfValidation) ++window.asked;
+            }
+          };""")
+        browser.run("location.hash = '#/validation/v-refused'")
+        browser.await_text("Suite full")
+        browser.await_true(lambda: browser.run(asked) == 1, "the page does not listen")
+        time.sleep(3)
+        check(browser.run(asked) == 1, f"a refused stream is asked for {browser.run(asked)} times at once")
+        browser.await_true(lambda: browser.run(asked) == 2, "a refused stream is given up")
+        browser.run("location.hash = '#/runs'")
+        browser.await_text("Runs", "h1")
+        time.sleep(6)
+        check(browser.run(asked) == 2, "a page that was left still asks for its stream")
+
+
+def test_hidden(cluster):
+    """A page that nobody sees leaves its connections to the others, and catches up when it is seen."""
+    hide = """
+      Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});
+      document.dispatchEvent(new Event('visibilitychange'));"""
+    count = "return window.streams.filter((each) => each.readyState !== EventSource.CLOSED).length"
+    with Browser() as browser:
+        cluster.log_in(browser)
+        browser.run("""
+          window.streams = [];
+          const Real = window.EventSource;
+          window.EventSource = class extends Real {
+            constructor(url) { super(url); window.streams.push(this); }
+          };""")
+        for _ in range(2):
+            browser.run(hide, True)
+            check(browser.run(count) == 0, "a hidden page has streams")
+            answer(browser, "/api/overview", 503)
+            browser.run(hide, False)
+            check(browser.run(count) == 1, "a page that is seen again has no stream")
+            browser.await_text("the server answers 503", "#banner")
+            answer_truly(browser)
+            browser.await_true(lambda: browser.run("return document.getElementById('banner').hidden"),
+                               "the page does not catch up")
+
+
+def test_events_stay_whole(cluster):
+    """Who has turned to older events sees newer ones come, and never a list with a gap."""
+    def page(first, last):
+        return {"events": [{"time": "2026-01-01T00:00:00Z", "kind": "node.drain", "nodes": f"c{i}", "subject": "",
+                            "text": f"number {i}", "actor": "admin:root"} for i in range(first, last, -1)],
+                "next": {"audit": last + 1, "health": 0, "boot": 0}}
+
+    numbers = """return [...document.querySelectorAll('tbody tr')]
+                   .map((row) => Number(row.lastElementChild.textContent.split(' ').at(-1)))"""
+    # What the page is told when the cluster changes.
+    change = "window.shared.dispatchEvent(new MessageEvent('status', {data: ''}))"
+    with Browser() as browser:
+        browser.emulate("Page.addScriptToEvaluateOnNewDocument", source="""{
+          const Real = window.EventSource;
+          window.EventSource = class extends Real { constructor(url) { super(url); window.shared = this; } };
+        }""")
+        cluster.log_in(browser)
+        answer(browser, "/api/timeline", 200, page(50, 40))
+        answer(browser, "/api/timeline?audit=41&", 200, page(40, 30))
+        browser.run("location.hash = '#/events'")
+        browser.await_text("number 41")
+        browser.run("[...document.querySelectorAll('main button')]"
+                    ".find((each) => each.textContent === 'Older events').click()")
+        browser.await_text("number 31")
+        answer(browser, "/api/timeline", 200, page(55, 45))
+        browser.run(change)
+        browser.await_text("number 55")
+        check(browser.run(numbers) == [*range(55, 30, -1)], f"the list is {browser.run(numbers)}")
+        answer(browser, "/api/timeline", 200, page(90, 80))
+        browser.run(change)
+        browser.await_text("number 90")
+        check(browser.run(numbers) == [*range(90, 80, -1)], f"the list is {browser.run(numbers)}")
+        quiet(browser)
+
+
 def fetch(url, cookie, path):
     """Bytes on the wire of a compressed answer."""
     context = ssl.create_default_context()
@@ -462,7 +632,8 @@ def keep_shots(cluster, shots):
 
 
 TESTS = [test_login, test_grid, test_node, test_heat_map, test_live_run, test_changes_arrive, test_dark,
-         test_keyboard, test_actions, test_viewers, test_labels, test_phone, test_reconnects]
+         test_keyboard, test_actions, test_viewers, test_labels, test_phone, test_reconnects, test_down_in_slurm,
+         test_refusals, test_start_is_tried_again, test_refused_stream, test_hidden, test_events_stay_whole]
 
 
 def main():
