@@ -144,6 +144,12 @@ absl::Status RunBackupCommand(absl::Span<char* const> words) {
     std::cout << "  the earlier state is in " << summary.old_state << "\n";
   if (summary.ended_runs > 0)
     std::cout << "  runs in progress at that time, now ended: " << summary.ended_runs << "\n";
+  if (summary.ended_validations > 0)
+    std::cout << "  validations in progress at that time, now ended: " << summary.ended_validations
+              << "\n";
+  if (summary.halted_rollouts > 0)
+    std::cout << "  rollouts open at that time, none of which goes on by itself: "
+              << summary.halted_rollouts << "; see muster rollout list\n";
   std::cout
       << "Next: systemctl start musterd, muster node list, and `muster apply` to bring the\n"
          "nodes to what the playbooks say now. Repeat the revocations made since the backup.\n";

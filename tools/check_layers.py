@@ -133,7 +133,8 @@ MAY_INCLUDE = {
                        "controller/http", "controller/metrics", "controller/run", "controller/rollout",
                        "controller/validation", "controller/service", "muster/v1"],
     "controller/backup": ["controller/audit", "common/base", "common/sys", "controller/store", "controller/secret",
-                          "controller/artifact", "controller/enrollment", "controller/config.h", "muster/v1"],
+                          "controller/artifact", "controller/enrollment", "controller/run", "controller/rollout",
+                          "controller/validation/engine", "controller/config.h", "muster/v1"],
     "controller": ["common", "controller", "muster/v1"],
     "cli": ["common", "muster/v1"],
 }

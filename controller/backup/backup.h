@@ -47,9 +47,12 @@ struct BackupSummary {
   uint64_t secrets = 0;
   uint64_t audit_entries = 0;
   uint64_t blobs = 0;
-  uint64_t bytes = 0;       // of the contents, unpacked
-  std::string old_state;    // after a restore: the folder of the former state; "": there was none
-  uint64_t ended_runs = 0;  // after a restore: runs that were in progress at the time of the backup
+  uint64_t bytes = 0;     // of the contents, unpacked
+  std::string old_state;  // after a restore: the folder of the former state; "": there was none
+  // After a restore: what was in progress at the time of the backup, and does not go on.
+  uint64_t ended_runs = 0;
+  uint64_t ended_validations = 0;
+  uint64_t halted_rollouts = 0;
 };
 
 // Writes `path` (0600), which must not exist yet, whether musterd is running or not.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/audit/audit.h"
@@ -16,9 +17,12 @@
 #include "controller/backup/backup_paths.h"
 #include "controller/backup/backup_record.h"
 #include "controller/backup/open_folder.h"
+#include "controller/rollout/rollout_halt.h"
+#include "controller/run/reboot_permits.h"
 #include "controller/store/lock_file.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "controller/validation/engine/validation_salvage.h"
 
 namespace muster::controller {
 namespace {
@@ -76,21 +80,49 @@ absl::Status RefuseNewer(const OpenFolder& state, const std::string& path,
   return absl::OkStatus();
 }
 
-// Runs that were in progress must not continue: what they wanted is as old as the backup. The same
-// holds for catch-up runs of nodes.
-absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSummary& summary,
-                                 absl::Time now) {
+// What was left of a run for its reboots: its holds, and images that a later boot would write.
+absl::Status EndReboots(Transaction& txn, const std::string& run_id, absl::Time now) {
+  RETURN_IF_ERROR(RebootPermits::FreeAll(txn, run_id));
+  ASSIGN_OR_RETURN(const std::vector<RebootRecord> open, txn.reboots().ListOpen(run_id));
+  for (RebootRecord reboot : open) {
+    RETURN_IF_ERROR(txn.boots().RemoveOrder(reboot.node, reboot.permit_id));
+    reboot.ended_at = now;
+    RETURN_IF_ERROR(txn.reboots().Put(reboot));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> EndValidations(Store& store, absl::Time now) {
+  std::vector<ValidationRecord> running;
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(running, txn.validations().ListRunning());
+    return absl::OkStatus();
+  }));
+  for (ValidationRecord validation : running) {
+    validation.message = "was running when the restored backup was made";
+    RETURN_IF_ERROR(validation::FinishStored(store, nullptr, std::move(validation), now));
+  }
+  return running.size();
+}
+
+// Runs, validations and rollouts that were in progress must not continue: what they wanted is as
+// old as the backup. The same holds for catch-up runs of nodes. The store is not in its place yet:
+// after an error nothing is restored.
+absl::Status EndWork(const std::string& store_path, absl::Time now, BackupSummary& summary) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(store_path));
-  uint64_t ended = 0;
-  RETURN_IF_ERROR(store->Update([&](Transaction& txn) -> absl::Status {
+  ASSIGN_OR_RETURN(summary.halted_rollouts,
+                   rollout::HaltOpen(*store, "when the restored backup was made", now));
+  ASSIGN_OR_RETURN(summary.ended_validations, EndValidations(*store, now));
+  return store->Update([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
     for (RunRecord run : runs) {
       run.state = RunRecord::kCancelled;
       run.finished_at = now;
       run.message = "was running when the restored backup was made";
       RETURN_IF_ERROR(txn.runs().Put(run));
-      ++ended;
+      RETURN_IF_ERROR(EndReboots(txn, run.run_id, now));
     }
+    summary.ended_runs = runs.size();
     ASSIGN_OR_RETURN(const auto waiting, txn.run_validations().ListWaiting());
     for (RunValidationRecord row : waiting) {
       row.state = RunValidationRecord::kNotStarted;
@@ -105,9 +137,11 @@ absl::StatusOr<uint64_t> EndRuns(const std::string& store_path, const BackupSumm
       RETURN_IF_ERROR(txn.nodes().Put(node));
     }
     return Audit(txn, now, ControllerActor(), "backup.restore", summary.cluster,
-                 absl::StrCat("from a backup of ", summary.created_at, ", ", ended, " runs ended"));
-  }));
-  return ended;
+                 absl::StrCat("from a backup of ", summary.created_at, ", ",
+                              Counted(summary.ended_runs, "run"), " and ",
+                              Counted(summary.ended_validations, "validation"), " ended, ",
+                              Counted(summary.halted_rollouts, "rollout"), " halted"));
+  });
 }
 
 // Puts files into their places, keeps the former ones aside, and gives the new ones to musterd's
@@ -246,7 +280,7 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   ASSIGN_OR_RETURN(const std::unique_ptr<LockFile> lock, LockFile::Acquire(store_path + ".lock"));
   RETURN_IF_ERROR(place.OwnLock(state, "muster.db.lock"));
   if (!options.force) RETURN_IF_ERROR(RefuseNewer(state, store_path, staged_store));
-  ASSIGN_OR_RETURN(summary.ended_runs, EndRuns(staged_store, summary, now));
+  RETURN_IF_ERROR(EndWork(staged_store, now, summary));
 
   // The store goes last: until it is there, nothing can start by mistake.
   for (const char* name :

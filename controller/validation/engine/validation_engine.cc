@@ -21,6 +21,7 @@
 #include "controller/validation/engine/active_validation.h"
 #include "controller/validation/engine/admission.h"
 #include "controller/validation/engine/validation_records.h"
+#include "controller/validation/engine/validation_salvage.h"
 #include "controller/validation/verdict/result_blob.h"
 #include "muster/v1/agent_session.pb.h"
 #include "muster/v1/facts.pb.h"
@@ -149,7 +150,7 @@ absl::Status ValidationEngine::Resume() {
     ValidationRecord failed = record;
     failed.message =
         absl::StrCat("could not continue after a restart of the controller: ", status.message());
-    RETURN_IF_ERROR(FinishStored(std::move(failed)));
+    RETURN_IF_ERROR(FinishStored(with_.store, &with_.gate, std::move(failed), with_.clock.Now()));
   }
   Flush();
   return absl::OkStatus();

@@ -105,11 +105,6 @@ class ValidationEngine {
   void PublishVerdict(ActiveValidation& validation, const CheckPart& part);
   void Acknowledge(const std::string& uuid, const std::string& check_id);
 
-  // validation_salvage.cc
-  // Ends a validation that is not active with what is stored of its checks: a fail counts,
-  // everything else is unknown. `record.message` says why.
-  absl::Status FinishStored(ValidationRecord record);
-
   // validation_finish.cc
   absl::Status Finish(ActiveValidation& validation);
 

@@ -1,4 +1,5 @@
-// ValidationEngine: the end of a validation that a restarted controller cannot continue.
+#include "controller/validation/engine/validation_salvage.h"
+
 #include <list>
 #include <memory>
 #include <optional>
@@ -7,12 +8,13 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "common/base/clock.h"
 #include "common/base/status.h"
-#include "controller/store/tables.h"
+#include "controller/gate/job_gate.h"
+#include "controller/store/store.h"
 #include "controller/validation/engine/validation_end.h"
-#include "controller/validation/engine/validation_engine.h"
 #include "controller/validation/engine/validation_records.h"
+#include "controller/validation/judge/comparisons.h"
+#include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/suite/found_hardware.h"
 #include "controller/validation/verdict/verdict.h"
 
@@ -49,13 +51,13 @@ absl::StatusOr<v1::CheckVerdict> VerdictOfThen(Transaction& txn, const Validatio
 
 }  // namespace
 
-absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
+absl::Status FinishStored(Store& store, JobGate* gate, ValidationRecord record, absl::Time now) {
   EndedValidation ended;
   ended.suite = record.suite;
   ended.complete = false;
   std::list<CheckPart> parts;
   std::vector<EndedCheck> checks;
-  RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
+  RETURN_IF_ERROR(store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const auto nodes, txn.validations().ListNodes(record.validation_id));
     for (const ValidationNodeRecord& node : nodes) {
       ended.nodes.push_back(
@@ -74,8 +76,8 @@ absl::Status ValidationEngine::FinishStored(ValidationRecord record) {
   Comparisons nothing({});
   ValidationEnd end(std::move(record), std::move(ended), std::move(checks), nothing,
                     /*admits=*/false);
-  RETURN_IF_ERROR(end.Store(with_.store, with_.clock.Now()));
-  end.TellGate(with_.gate);
+  RETURN_IF_ERROR(end.Store(store, now));
+  if (gate != nullptr) end.TellGate(*gate);
   return absl::OkStatus();
 }
 

@@ -2,8 +2,10 @@
 #include "controller/backup/backup.h"
 #include "controller/backup/backup_record.h"
 
+#include "common/base/status.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/store/tables.h"
+#include "muster/v1/rollout.pb.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/test_controller.h"
 
@@ -82,6 +84,71 @@ TEST_F(BackupTest, IsProvedAndBringsTheStateBack) {
     return absl::OkStatus();
   }));
   Start();
+}
+
+// What it wanted is as old as the backup.
+TEST_F(BackupTest, NothingThatWasInProgressGoesOn) {
+  controller_.reset();
+  const absl::Time then = clock_.Now();
+  ASSERT_OK(WithStore([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.nodes().Put({.uuid = "u1", .name = "c001"}));
+    RunRecord run;
+    run.run_id = "r-1";
+    RETURN_IF_ERROR(txn.runs().Put(run));
+    RETURN_IF_ERROR(txn.node_holds().Put({"u1", "r-1", "being rebooted", then}));
+    RETURN_IF_ERROR(
+        txn.reboots().Put({.permit_id = "p1", .run_id = "r-1", .node = "c001", .node_uuid = "u1"}));
+    RETURN_IF_ERROR(txn.boots().PutOrder(
+        {.node = "c001", .order_id = "p1", .choice = "stateful", .once = true}));
+    RETURN_IF_ERROR(txn.boots().PutOrder({.node = "c002", .order_id = "o1", .choice = "ram"}));
+    RolloutRecord rollout;
+    rollout.rollout_id = "u-1";
+    rollout.state = v1::ROLLOUT_STATE_ROLLING;
+    RETURN_IF_ERROR(txn.rollouts().Put(rollout));
+    RolloutNodeRecord updated;
+    updated.rollout_id = "u-1";
+    updated.node = "c001";
+    updated.node_uuid = "u1";
+    updated.step = v1::ROLLOUT_STEP_APPLYING;
+    updated.run_id = "r-1";
+    RETURN_IF_ERROR(txn.rollouts().PutNode(updated));
+    v1::RolloutEvent event;
+    event.set_sequence(7);
+    RETURN_IF_ERROR(txn.rollouts().AppendEvent({"u-1", 7, event.SerializeAsString()}));
+    ValidationRecord validation;
+    validation.validation_id = "v-1";
+    RETURN_IF_ERROR(txn.validations().Put(validation));
+    return txn.validations().PutNode({"v-1", "c001", "u1", 0, ""});
+  }));
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  std::filesystem::remove_all(config_.state_directory);
+  const auto restored = RestoreBackup(file_, Options(), clock_);
+  ASSERT_OK(restored);
+  EXPECT_EQ(restored->ended_runs, 1u);
+  EXPECT_EQ(restored->ended_validations, 1u);
+  EXPECT_EQ(restored->halted_rollouts, 1u);
+  ASSERT_OK(WithStore([](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(txn.rollouts().Get("u-1")->state, v1::ROLLOUT_STATE_PAUSED);
+    EXPECT_EQ(txn.rollouts().ListNodes("u-1")->at(0).step, v1::ROLLOUT_STEP_FAILED);
+    ASSIGN_OR_RETURN(const auto events, txn.rollouts().ListEvents("u-1", 7));
+    v1::RolloutEvent paused;
+    EXPECT_TRUE(paused.ParseFromString(events.back().event));
+    EXPECT_EQ(paused.state(), v1::ROLLOUT_STATE_PAUSED);
+    EXPECT_EQ(paused.sequence(), events.back().sequence);
+    EXPECT_EQ(txn.validations().Get("v-1")->state, ValidationRecord::kCancelled);
+    EXPECT_TRUE(txn.validations().Get("v-1")->finished_at.has_value());
+    EXPECT_THAT(*txn.reboots().ListOpen("r-1"), ::testing::IsEmpty());
+    ASSIGN_OR_RETURN(const auto orders, txn.boots().ListOrders());
+    EXPECT_EQ(orders.size(), 1u) << "of a person";
+    ASSIGN_OR_RETURN(const auto holds, txn.node_holds().List());
+    EXPECT_EQ(holds.size(), 1u);
+    EXPECT_EQ(holds.at(0).owner, "u-1") << "its update has failed";
+    ASSIGN_OR_RETURN(const auto last, txn.events().List(1, 0));
+    EXPECT_EQ(last.at(0).action, "backup.restore");
+    EXPECT_THAT(last.at(0).detail,
+                ::testing::HasSubstr("1 run and 1 validation ended, 1 rollout halted"));
+    return absl::OkStatus();
+  }));
 }
 
 TEST_F(BackupTest, LeavesWhatBecameOfItForTheController) {

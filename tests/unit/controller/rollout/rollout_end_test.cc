@@ -1,5 +1,5 @@
 // Rollouts that are to end before all nodes are updated: by an abort, or because their creator may
-// not go on.
+// not go on; and those that are halted.
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "controller/gate/node_holds.h"
+#include "controller/rollout/rollout_halt.h"
 #include "controller/rollout/rollout_manager.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/run_engine.h"
@@ -85,6 +87,62 @@ TEST(RolloutManager, AnAbortFinishesARunThatCouldNotBeStored) {
   const v1::Rollout ended = cluster.Await(id);
   EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_ABORTED);
   EXPECT_EQ(ended.nodes(0).step(), v1::ROLLOUT_STEP_DONE);
+}
+
+// What it wanted may be as old as a backup.
+TEST(RolloutManager, AHaltedRolloutDoesNothingBeforeItIsResumed) {
+  for (const v1::RolloutStep step :
+       {v1::ROLLOUT_STEP_DRAINING, v1::ROLLOUT_STEP_APPLYING, v1::ROLLOUT_STEP_VALIDATING}) {
+    SCOPED_TRACE(StepName(step));
+    const bool drains = step == v1::ROLLOUT_STEP_DRAINING;
+    Cluster cluster;
+    if (drains) {
+      for (int i = 1; i <= kNodes; ++i) cluster.slurm_.jobs[Cluster::Name(i)] = {{"11", "", ""}};
+    }
+    // Its run has yet to begin.
+    if (step == v1::ROLLOUT_STEP_APPLYING)
+      cluster.refuse_runs_ = absl::FailedPreconditionError("busy");
+    const std::string id = cluster.Create(cluster.Request());
+    for (int i = 0; i < 60 && cluster.Get(id).nodes(0).step() != step; ++i) cluster.Second();
+    ASSERT_EQ(cluster.Get(id).nodes(0).step(), step);
+    cluster.Kill();
+    const auto halted = HaltOpen(cluster.store_, "when the backup was made", cluster.clock_.Now());
+    ASSERT_OK(halted);
+    EXPECT_EQ(*halted, 1u);
+    cluster.slurm_.jobs.clear();
+    cluster.refuse_runs_ = absl::OkStatus();
+    const size_t begun = cluster.asked_runs_.size();
+    cluster.Boot();
+    for (int i = 0; i < 60; ++i) cluster.Second();
+    const v1::Rollout now = cluster.Get(id);
+    EXPECT_EQ(now.state(), v1::ROLLOUT_STATE_PAUSED);
+    EXPECT_EQ(now.events().rbegin()->state(), v1::ROLLOUT_STATE_PAUSED);
+    EXPECT_THAT(now.message(), HasSubstr("was open when the backup was made"));
+    EXPECT_EQ(now.nodes(0).step(), drains ? v1::ROLLOUT_STEP_PENDING : v1::ROLLOUT_STEP_FAILED);
+    EXPECT_EQ(cluster.slurm_.nodes["c001"].takes_jobs, drains);
+    EXPECT_EQ(cluster.asked_runs_.size(), begun);
+    // Failures of this kind do not count, and their nodes are somebody's to look after.
+    ASSERT_OK(cluster.store_.Update([&](Transaction& txn) {
+      return validation::FreeNodes(txn, {"c001"}, {"admin:bob", ""}, "", cluster.clock_.Now());
+    }));
+    ASSERT_OK(cluster.manager_->Change(id, RolloutEvent::kResumed, "", cluster.Ann()).status());
+    EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_COMPLETED);
+  }
+}
+
+TEST(RolloutManager, AHaltedRollbackBeginsNoOtherRollout) {
+  Cluster cluster;
+  cluster.work_ends_ = false;
+  const std::string id = cluster.Create(cluster.Request());
+  for (int i = 0; i < 10; ++i) cluster.Second();
+  ASSERT_OK(cluster.manager_->Change(id, RolloutEvent::kRolledBack, "", cluster.Ann()).status());
+  ASSERT_EQ(cluster.Get(id).state(), v1::ROLLOUT_STATE_ROLLING_BACK);
+  cluster.Kill();
+  ASSERT_OK(HaltOpen(cluster.store_, "when the backup was made", cluster.clock_.Now()));
+  cluster.Boot();
+  cluster.work_ends_ = true;
+  EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_ABORTED);
+  EXPECT_THAT(cluster.Rollouts(), ::testing::SizeIs(1));
 }
 
 const absl::Status kRevoked =
