@@ -15,9 +15,9 @@ class JobGate {
   virtual ~JobGate() = default;
 
   // A validation is about to begin on these nodes: no job may be running on them, and none starts
-  // until Release(). FailedPrecondition: there are jobs, which the error names, or Slurm does not
-  // say; not when `force`, nor where there is no Slurm yet. After an error the nodes are not held.
-  // Blocks for Slurm.
+  // until Release(). FailedPrecondition: there are jobs, which the error names, Slurm does not say,
+  // or jobs could still start; not when `force`, nor where there is no Slurm yet. After an error
+  // the nodes are not held. Blocks for Slurm.
   virtual absl::Status Hold(const std::string& validation_id, const std::vector<std::string>& nodes,
                             bool force) = 0;
   // The validation is in the store, or will never be.

@@ -10,6 +10,7 @@
 #include "controller/audit/audit.h"
 #include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
+#include "controller/gate/slurm_look.h"
 #include "controller/store/tables.h"
 
 namespace muster::controller::validation {
@@ -99,13 +100,41 @@ absl::Status ServiceGate::Hold(const std::string& validation_id,
     absl::MutexLock lock(&mutex_);
     for (const std::string& node : nodes) held_[node] = validation_id;
   }
+  const absl::Status told = Reconcile();
   // The next look drains what this one could not.
-  Reconcile().IgnoreError();
   if (force) return absl::OkStatus();
-  // After the drains: a job that is not running by now cannot start any more.
-  absl::Status idle = CheckIdle(slurm_, nodes);
-  if (!idle.ok()) Forget(validation_id, nodes);
-  return idle;
+  absl::Status out = CheckOut(nodes, told);
+  if (!out.ok()) Forget(validation_id, nodes);
+  return out;
+}
+
+absl::Status ServiceGate::CheckOut(const std::vector<std::string>& nodes,
+                                   const absl::Status& told) {
+  const SlurmLook look = LookAtSlurm(slurm_, clock_, nodes);
+  if (!look.trouble.empty()) return JobsAreUnknown(nodes, look.trouble);
+  if (!look.jobs.empty()) return JobsAreThere(look.jobs);
+  std::vector<std::string> open;
+  for (const std::string& node : nodes) {
+    if (!look.IsOut(node, look.at)) open.push_back(node);
+  }
+  if (open.empty()) return absl::OkStatus();
+  std::map<std::string, ServiceCandidate> candidates;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(candidates, ReadServiceCandidates(txn));
+    return absl::OkStatus();
+  }));
+  // One that has not joined is not the gate's to drain, and nothing is tested on it.
+  const auto is_strange = [&](const std::string& node) {
+    const auto found = candidates.find(node);
+    return found == candidates.end() || found->second.state == ServiceState::kKnown;
+  };
+  open.erase(std::remove_if(open.begin(), open.end(), is_strange), open.end());
+  if (open.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "Slurm may start jobs on ", FoldHostlist(open), ", which could not be drained",
+      told.ok() ? "" : absl::StrCat(": ", told.message()),
+      "; mend that and try again, drain the nodes yourself (scontrol update NodeName=… "
+      "State=DRAIN Reason=…), or pass --force to test beside jobs"));
 }
 
 void ServiceGate::Forget(const std::string& validation_id, const std::vector<std::string>& nodes) {

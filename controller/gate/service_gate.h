@@ -56,7 +56,8 @@ class ServiceGate final : public JobGate {
   void Stop() { worker_.Stop(); }
 
   void Wake() override { worker_.Wake(); }
-  // Of JobGate; Hold() drains the nodes first, and looks for jobs before that and after it.
+  // Of JobGate; Hold() drains the nodes first, and looks for jobs before that and after it. A node
+  // that could not be drained is refused like one with jobs.
   absl::Status Hold(const std::string& validation_id, const std::vector<std::string>& nodes,
                     bool force) override;
   void Release(const std::string& validation_id) override;
@@ -86,6 +87,9 @@ class ServiceGate final : public JobGate {
   absl::Status Decide(const std::vector<slurm::SlurmNode>& nodes, Changes& changes,
                       std::map<std::string, std::string>& services)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  // After the drains, of which `told` says what became: whether no job can start on these nodes any
+  // more and none is there. The error of Hold().
+  absl::Status CheckOut(const std::vector<std::string>& nodes, const absl::Status& told);
   // Stops holding these for the validation. Wakes the thread.
   void Forget(const std::string& validation_id, const std::vector<std::string>& nodes);
   absl::Status Tell(const Changes& changes, std::map<std::string, std::string>& services);

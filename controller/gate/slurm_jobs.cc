@@ -10,19 +10,24 @@ bool IsNoSlurmYet(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
 }
 
+absl::Status JobsAreUnknown(const std::vector<std::string>& nodes, absl::string_view why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("whether Slurm jobs run on ", FoldHostlist(nodes), " is unknown: ", why,
+                   "; try again when Slurm answers, or pass --force to test beside running jobs"));
+}
+
+absl::Status JobsAreThere(const SlurmJobsByNode& jobs) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribeWhere(jobs),
+                   "; wait until they end, drain the nodes first (scontrol update NodeName=… "
+                   "State=DRAIN Reason=…), or pass --force to test beside them"));
+}
+
 absl::Status CheckIdle(slurm::SlurmControl& slurm, const std::vector<std::string>& nodes) {
   const auto jobs = slurm.JobsOn(nodes);
   if (IsNoSlurmYet(jobs.status())) return absl::OkStatus();
-  if (!jobs.ok()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "whether Slurm jobs run on ", FoldHostlist(nodes), " is unknown: ", jobs.status().message(),
-        "; try again when Slurm answers, or pass --force to test beside running jobs"));
-  }
-  if (jobs->empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(DescribeWhere(*jobs),
-                   "; wait until they end, drain the nodes first (scontrol update NodeName=… "
-                   "State=DRAIN Reason=…), or pass --force to test beside them"));
+  if (!jobs.ok()) return JobsAreUnknown(nodes, jobs.status().message());
+  return jobs->empty() ? absl::OkStatus() : JobsAreThere(*jobs);
 }
 
 std::set<std::string> NodesWithJobs(slurm::SlurmControl& slurm,

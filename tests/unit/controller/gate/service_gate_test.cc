@@ -440,6 +440,34 @@ TEST_F(ServiceGateTest, AJobThatSlipsInIsFoundAfterTheDrain) {
                                         "undrain c001"));
 }
 
+// A job could start beside the tests.
+TEST_F(ServiceGateTest, ANodeThatCouldNotBeDrainedIsNotTested) {
+  Pass();
+  slurm_.update_status = absl::InternalError("scontrol failed");
+  EXPECT_THAT(gate_.Hold("v-5", {"c001"}, /*force=*/false),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  slurm_.update_status = absl::OkStatus();
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_THAT(slurm_.calls, ElementsAre("jobs", "jobs")) << "nothing holds it";
+  EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+  slurm_.update_status = absl::InternalError("scontrol failed");
+  EXPECT_OK(gate_.Hold("v-6", {"c001"}, /*force=*/true));
+}
+
+TEST_F(ServiceGateTest, WhereNoJobCanStartNoDrainIsNeeded) {
+  EXPECT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    NodeRecord node;
+    node.uuid = "u2";
+    node.name = "c002";
+    return txn.nodes().Put(node);
+  }));
+  slurm_.update_status = absl::InternalError("scontrol failed");
+  slurm_.DrainBy("root", "c001", "bad disk");
+  slurm_.Add("c002");
+  EXPECT_OK(gate_.Hold("v-5", {"c001", "c002", "c009"}, /*force=*/false))
+      << "drained by root, not joined, and not in Slurm";
+}
+
 // Jobs continue while slurmctld is away.
 TEST_F(ServiceGateTest, ASlurmThatDoesNotAnswerRefuses) {
   slurm_.status = absl::UnavailableError("slurmctld is away");
