@@ -91,6 +91,8 @@ absl::Status Boots::Start() {
 
 void Boots::Stop() {
   worker_.Stop();
+  // There is no later try to wait for.
+  retry_at_ = absl::InfinitePast();
   for (size_t i = 0; i <= kMaxWaiting / kMaxAtOnce; ++i) Step();
 }
 
@@ -112,7 +114,8 @@ absl::Status Boots::Load() {
 
 absl::Time Boots::Step() {
   const absl::Time now = means_.clock.Now();
-  if (now < retry_at_) return retry_at_;
+  const bool is_set_back = retry_at_ - now > kStoreRetry;
+  if (now < retry_at_ && !is_set_back) return retry_at_;
   std::vector<BootChange> changes;
   {
     absl::MutexLock lock(&mutex_);
@@ -397,17 +400,18 @@ absl::Status Boots::Set(const Inventory& inventory, const std::vector<const Node
                       .ordered_by = actor.name,
                       .ordered_at = now});
   }
-  return PutOrders(std::move(orders), actor);
+  return PutOrders(std::move(orders), actor, [](Transaction&) { return absl::OkStatus(); });
 }
 
-absl::Status Boots::PutOrders(std::vector<BootOrderRecord> orders, const Actor& actor) {
+absl::Status Boots::PutOrders(std::vector<BootOrderRecord> orders, const Actor& actor,
+                              absl::FunctionRef<absl::Status(Transaction&)> also) {
   const BootOrderRecord& first = orders.front();
   absl::MutexLock ordering(&ordering_);
   RETURN_IF_ERROR(means_.store.Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(Audit(txn, first.ordered_at, actor, "boot.set", FoldHostlist(NamesOf(orders)),
                           absl::StrCat(first.choice, first.once ? ", once" : "")));
     for (const BootOrderRecord& order : orders) RETURN_IF_ERROR(txn.boots().PutOrder(order));
-    return absl::OkStatus();
+    return also(txn);
   }));
   absl::MutexLock lock(&mutex_);
   for (BootOrderRecord& order : orders) state_.PutOrder(std::move(order));
@@ -415,7 +419,8 @@ absl::Status Boots::PutOrders(std::vector<BootOrderRecord> orders, const Actor& 
 }
 
 absl::Status Boots::OrderForDisk(const std::string& order_id, const std::string& node,
-                                 const std::string& image, const Actor& actor) {
+                                 const std::string& image, const Actor& actor,
+                                 absl::FunctionRef<absl::Status(Transaction&)> also) {
   ASSIGN_OR_RETURN(const InventoryPtr inventory, ReadInventory());
   const Node* const known = inventory == nullptr ? nullptr : inventory->FindNode(node);
   if (known == nullptr)
@@ -436,7 +441,7 @@ absl::Status Boots::OrderForDisk(const std::string& order_id, const std::string&
                      .once = true,
                      .ordered_by = actor.name,
                      .ordered_at = means_.clock.Now()}},
-                   actor);
+                   actor, also);
 }
 
 absl::Status Boots::TakeBack(const std::string& order_id, const std::string& node) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -30,6 +31,7 @@ class Clock;
 namespace muster::controller {
 class Inventory;
 class Store;
+class Transaction;
 struct Actor;
 struct Node;
 }  // namespace muster::controller
@@ -131,9 +133,12 @@ class Boots {
   absl::Status Set(const Inventory& inventory, const std::vector<const Node*>& nodes,
                    const BootChoice& choice, bool once, const Actor& actor);
   // Has the build written to the disk of the node at its next boot, by an order that has this id.
-  // NotFound, InvalidArgument, FailedPrecondition: it cannot be, with the reason.
+  // `also` is stored in the same transaction, so that no order is left without what it is for; its
+  // error is returned. NotFound, InvalidArgument, FailedPrecondition: it cannot be, with the
+  // reason.
   absl::Status OrderForDisk(const std::string& order_id, const std::string& node,
-                            const std::string& image, const Actor& actor);
+                            const std::string& image, const Actor& actor,
+                            absl::FunctionRef<absl::Status(Transaction&)> also);
   // Takes back the node's order if it is still that one. A boot that has begun by it continues:
   // what it writes is on the disk all the same.
   absl::Status TakeBack(const std::string& order_id, const std::string& node);
@@ -150,8 +155,9 @@ class Boots {
   // Whether the node can boot what is chosen; otherwise the errors of Set().
   absl::Status CheckChoice(const Inventory& inventory, const Node& node,
                            const BootChoice& choice) const;
-  // At least one, all of the same choice.
-  absl::Status PutOrders(std::vector<BootOrderRecord> orders, const Actor& actor);
+  // At least one, all of the same choice. Stores `also` with them.
+  absl::Status PutOrders(std::vector<BootOrderRecord> orders, const Actor& actor,
+                         absl::FunctionRef<absl::Status(Transaction&)> also);
   absl::Status RemoveOrders(const std::vector<BootOrderRecord>& orders, const Actor& actor,
                             absl::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(ordering_);
 

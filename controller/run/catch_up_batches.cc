@@ -1,11 +1,14 @@
 #include "controller/run/catch_up_batches.h"
 
+#include <algorithm>
+
 namespace muster::controller {
 
-void CatchUpBatches::Add(const std::string& run_id, const std::string& node, absl::Time now) {
-  const auto [it, inserted] = by_run_.try_emplace(run_id);
-  if (inserted) it->second.due = now + kCatchUpDelay;
-  it->second.nodes.insert(node);
+void CatchUpBatches::Add(const std::string& run_id, const std::string& node, absl::Time now,
+                         absl::Duration delay) {
+  Waiting& waiting = by_run_[run_id];
+  waiting.due = std::min(waiting.due, now + delay);
+  waiting.nodes.insert(node);
 }
 
 std::vector<CatchUpBatch> CatchUpBatches::TakeDue(absl::Time now) {

@@ -1,5 +1,6 @@
 #include "controller/run/catch_ups.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,8 +46,8 @@ absl::StatusOr<RunRecord> NewestWholeRun(Transaction& txn, const NodeRecord& nod
 
 }  // namespace
 
-CatchUps::CatchUps(const RunCollaborators& with, Create create)
-    : with_(with), create_(std::move(create)) {}
+CatchUps::CatchUps(const RunCollaborators& with, BusyOf busy_of, Create create)
+    : with_(with), busy_of_(std::move(busy_of)), create_(std::move(create)) {}
 
 void CatchUps::Consider(const std::string& uuid) {
   NodeRecord node;
@@ -71,6 +72,13 @@ void CatchUps::StartDue() {
   const auto wait_for_store = [&](const CatchUpBatch& batch) {
     for (const std::string& node : batch.nodes) batches_.Add(batch.run_id, node, with_.clock.Now());
   };
+  // Moves the nodes that other work holds back to those that wait.
+  const auto put_back_busy = [&](const std::string& run_id, std::vector<std::string>& nodes) {
+    for (const std::string& node : busy_of_(nodes)) {
+      batches_.Add(run_id, node, with_.clock.Now(), kCatchUpBusyDelay);
+      nodes.erase(std::find(nodes.begin(), nodes.end(), node));
+    }
+  };
   for (CatchUpBatch& batch : batches_.TakeDue(with_.clock.Now())) {
     RunRecord missed;
     std::vector<std::string> still;
@@ -79,7 +87,9 @@ void CatchUps::StartDue() {
       ASSIGN_OR_RETURN(missed, txn.runs().Get(batch.run_id));
       for (const std::string& name : batch.nodes) {
         const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
-        if (node.ok() && (node->last_run_id == batch.run_id || node->last_run_result == kRunLost)) {
+        // One that has gone again is considered when it is back.
+        if (node.ok() && with_.sessions.IsConnected(node->uuid) &&
+            (node->last_run_id == batch.run_id || node->last_run_result == kRunLost)) {
           is_lost |= node->last_run_result == kRunLost;
           still.push_back(name);
         }
@@ -94,9 +104,10 @@ void CatchUps::StartDue() {
       if (absl::IsPermissionDenied(may)) Refuse({batch.run_id, still}, may);
       if (!may.ok()) continue;
     }
-    const std::string nodes = FoldHostlist(still);
+    put_back_busy(batch.run_id, still);
+    if (still.empty()) continue;
     v1::CreateRunRequest request = RequestOf(missed);
-    request.set_limit(nodes);
+    request.set_limit(FoldHostlist(still));
     // The administrator's answer about jobs was about those of that time, not about today's.
     request.set_reboot_with_jobs(false);
     request.set_leave_out_busy(false);
@@ -105,7 +116,14 @@ void CatchUps::StartDue() {
     const absl::Status created = create_(request, missed.mandate, batch.run_id);
     if (MayPass(created)) wait_for_store(batch);
     if (created.ok() || MayPass(created)) continue;
-    Refuse({batch.run_id, still}, created);
+    // Other work may have taken some of them just now: the others wait for the next batch.
+    const size_t were_free = still.size();
+    put_back_busy(batch.run_id, still);
+    if (still.size() == were_free) {
+      Refuse({batch.run_id, still}, created);
+    } else {
+      for (const std::string& node : still) batches_.Add(batch.run_id, node, with_.clock.Now());
+    }
   }
 }
 

@@ -104,11 +104,12 @@ struct RunCollaborators {
   // Drains workers before they reboot. nullptr: nobody does, as Muster drains no nodes here.
   validation::RebootDrains* drains = nullptr;
   // Has the boot server write this build of an image to the node's disk at its next boot, by an
-  // order that has this id. InvalidArgument, NotFound, FailedPrecondition: it cannot, with the
-  // reason. Empty: there is no boot server.
-  std::function<absl::Status(const std::string& order_id, const std::string& node,
-                             const std::string& image, const Actor& actor)>
-      order_image = nullptr;
+  // order that has this id. `also` is stored in the same transaction as the order. InvalidArgument,
+  // NotFound, FailedPrecondition: it cannot, with the reason. Empty: there is no boot server.
+  using OrderImage = std::function<absl::Status(
+      const std::string& order_id, const std::string& node, const std::string& image,
+      const Actor& actor, absl::FunctionRef<absl::Status(Transaction&)> also)>;
+  OrderImage order_image = nullptr;
   // Takes the node's order back if it is still that one. Empty: nothing was ever ordered.
   std::function<absl::Status(const std::string& order_id, const std::string& node)>
       take_back_image = nullptr;

@@ -246,9 +246,12 @@ void RebootPermits::Answer(const std::string& uuid, const v1::RebootRequest& req
 }
 
 absl::Status RebootPermits::OrderImage(const RebootRecord& reboot, const std::string& image,
-                                       const std::string& creator) const {
-  if (with_.order_image)
-    return with_.order_image(reboot.permit_id, reboot.node, image, {.name = creator, .peer = ""});
+                                       const std::string& creator,
+                                       absl::FunctionRef<absl::Status(Transaction&)> permit) const {
+  if (with_.order_image) {
+    return with_.order_image(reboot.permit_id, reboot.node, image, {.name = creator, .peer = ""},
+                             permit);
+  }
   return absl::FailedPreconditionError(
       absl::StrCat(image,
                    " comes from the boot server, which is off: set boot_listen in "
@@ -326,20 +329,9 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
   record.granted_at = now;
   record.expires_at = now + std::min(kPermitLifetime, patience);
   record.back_by = now + patience;
-  absl::Status ordered;
-  if (!reboot.image().empty()) {
-    ordered = OrderImage(record, reboot.image(), run.record.created_by);
-    if (absl::IsInvalidArgument(ordered) || absl::IsNotFound(ordered) ||
-        absl::IsFailedPrecondition(ordered)) {
-      return Refuse(&run, node.uuid, node.name, request, std::string(ordered.message()));
-    }
-  } else if (given != run.reboots.end()) {
-    ordered = TakeBack(given->second);
-  }
-  if (!ordered.ok()) return;  // the store does not answer: the agent asks again
   RunNode after = node;
   after.reboot = NodeReboot{record.boot_id, record.step_id, record.back_by};
-  const absl::Status stored = with_.store.Update([&](Transaction& txn) -> absl::Status {
+  const auto store_permit = [&](Transaction& txn) -> absl::Status {
     if (given != run.reboots.end()) {
       RebootRecord earlier = given->second;
       earlier.ended_at = now;
@@ -349,12 +341,19 @@ void RebootPermits::Grant(ActiveRun& run, const RunNode& node, const v1::RebootR
     RETURN_IF_ERROR(txn.runs().PutNode(ToRecord(run.record.run_id, after)));
     return Audit(txn, now, NodeActor(node.uuid), "reboot.permit", node.name,
                  Detail(run.record.run_id, node.name, request));
-  });
-  if (!stored.ok()) {
-    // The agent asks again. If it does not, nobody would know the order.
-    TakeBack(record).IgnoreError();
-    return;
+  };
+  absl::Status stored;
+  if (!reboot.image().empty()) {
+    stored = OrderImage(record, reboot.image(), run.record.created_by, store_permit);
+    if (absl::IsInvalidArgument(stored) || absl::IsNotFound(stored) ||
+        absl::IsFailedPrecondition(stored)) {
+      return Refuse(&run, node.uuid, node.name, request, std::string(stored.message()));
+    }
+  } else {
+    if (given != run.reboots.end()) stored = TakeBack(given->second);
+    if (stored.ok()) stored = with_.store.Update(store_permit);
   }
+  if (!stored.ok()) return;  // the store does not answer: the agent asks again
   with_.sessions.Send(node.uuid, PermitOf(record, request)).IgnoreError();
   ++run.reboot_questions[node.name];
   run.reboots[node.name] = std::move(record);

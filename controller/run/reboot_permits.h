@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -77,9 +78,11 @@ class RebootPermits {
   void NoteBegin(const std::string& node, absl::Time begun);
   void ShowWait(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,
                 const std::string& why);
-  // The permit's id is that of its order, by which the order is known again.
+  // The permit's id is that of its order, by which the order is known again. `permit` is stored
+  // with the order: one that nobody knows would write the image at a later boot.
   absl::Status OrderImage(const RebootRecord& reboot, const std::string& image,
-                          const std::string& creator) const;
+                          const std::string& creator,
+                          absl::FunctionRef<absl::Status(Transaction&)> permit) const;
   // An order that somebody has given since then stays.
   absl::Status TakeBack(const RebootRecord& reboot) const;
   void Grant(ActiveRun& run, const RunNode& node, const v1::RebootRequest& request,

@@ -86,11 +86,12 @@ RunEngine::RunEngine(RunCollaborators collaborators, CompileLater compile_later)
             return runs;
           },
           [this](ActiveRun& run, RunActions actions) { Perform(run, std::move(actions)); }),
-      catch_ups_(with_,
-                 [this](const v1::CreateRunRequest& request, const RunMandate& mandate,
-                        const std::string& run_id) {
-                   return CreateCatchingUp(request, {ControllerActor(), mandate}, run_id).status();
-                 }),
+      catch_ups_(
+          with_, [this](const std::vector<std::string>& nodes) { return HeldOf(nodes); },
+          [this](const v1::CreateRunRequest& request, const RunMandate& mandate,
+                 const std::string& run_id) {
+            return CreateCatchingUp(request, {ControllerActor(), mandate}, run_id).status();
+          }),
       inbox_(with_.sessions,
              [this](absl::Span<const NodeReport> reports) { return HandleReports(reports); }) {}
 RunEngine::~RunEngine() = default;
@@ -273,6 +274,17 @@ std::vector<v1::BusyNodes> RunEngine::BusyOf(const ActiveRun& wanted) const {
     add(std::move(held.nodes), held.reason);
   }
   return busy;
+}
+
+std::set<std::string> RunEngine::HeldOf(const std::vector<std::string>& nodes) const {
+  std::set<std::string> held;
+  if (with_.claims != nullptr) held = with_.claims->HeldOf(nodes);
+  for (const auto& [run_id, run] : active_) {
+    for (const std::string& node : nodes) {
+      if (run->state.FindByName(node) != nullptr) held.insert(node);
+    }
+  }
+  return held;
 }
 
 absl::Status RunEngine::LeaveOut(const std::vector<v1::BusyNodes>& busy, ActiveRun& run) const {

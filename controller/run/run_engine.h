@@ -107,6 +107,8 @@ class RunEngine {
                                            const std::string& catches_up_run_id);
   // The nodes of the run that other work holds, by holder.
   std::vector<v1::BusyNodes> BusyOf(const ActiveRun& run) const;
+  // Those of the nodes that other work holds, runs that only check included.
+  std::set<std::string> HeldOf(const std::vector<std::string>& nodes) const;
   // Leaves the busy nodes out, if the request wants that and other nodes remain. FailedPrecondition
   // as for Create().
   absl::Status LeaveOut(const std::vector<v1::BusyNodes>& busy, ActiveRun& run) const;

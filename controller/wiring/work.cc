@@ -297,12 +297,12 @@ absl::StatusOr<std::string> Work::StartReboot(const std::string& node, const std
   return rollout.rollout_id();
 }
 
-std::function<absl::Status(const std::string&, const std::string&, const std::string&,
-                           const Actor&)>
-Work::OrdersOfImages(const Config& config) {
+RunCollaborators::OrderImage Work::OrdersOfImages(const Config& config) {
   if (config.boot_listen == "off") return nullptr;
   return [this](const std::string& order_id, const std::string& node, const std::string& image,
-                const Actor& actor) { return boots.OrderForDisk(order_id, node, image, actor); };
+                const Actor& actor, absl::FunctionRef<absl::Status(Transaction&)> also) {
+    return boots.OrderForDisk(order_id, node, image, actor, also);
+  };
 }
 
 RunCollaborators Work::ForRuns(const Config& config) {

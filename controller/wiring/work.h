@@ -1,7 +1,6 @@
 // The parts of the controller that carry something out: runs, validations, the gate to Slurm.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -67,9 +66,7 @@ struct Work {
   absl::StatusOr<std::string> StartReboot(const std::string& node, const std::string& reason);
   RunCollaborators ForRuns(const Config& config);
   // See RunCollaborators::order_image.
-  std::function<absl::Status(const std::string&, const std::string&, const std::string&,
-                             const Actor&)>
-  OrdersOfImages(const Config& config);
+  RunCollaborators::OrderImage OrdersOfImages(const Config& config);
   rollout::RolloutCollaborators ForRollouts(const Config& config);
   drift::DriftCollaborators ForDrift();
   console::ConsoleCaptures::Means ForConsoles();

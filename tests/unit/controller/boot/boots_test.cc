@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/base/digest.h"
 #include "controller/audit/audit.h"
 #include "controller/image/image_store.h"
 #include "controller/inventory/inventory.h"
 #include "controller/store/soci/store.h"
 #include "controller/store/tables.h"
+#include "tests/fakes/failing_store.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
@@ -20,6 +22,7 @@
 namespace muster::controller::boot {
 namespace {
 
+using ::muster::testing::FailingStore;
 using ::muster::testing::FakeClock;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
@@ -54,7 +57,11 @@ class BootsTest : public ::testing::Test {
         .inventory = [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
           return inventory_;
         },
-        .warn = [](absl::string_view) {},
+        .warn =
+            [this](absl::string_view) {
+              absl::MutexLock lock(&mutex_);
+              ++refusals_;
+            },
         .join = {.node = "",
                  .enrollment = "login1:7444",
                  .controller = "login1:7443",
@@ -66,6 +73,22 @@ class BootsTest : public ::testing::Test {
   void Restart() {
     boots_.reset();
     Open();
+  }
+  // A store that takes nothing until it is told to.
+  FailingStore& UseRefusingStore() {
+    boots_.reset();
+    auto refusing = std::make_unique<FailingStore>(std::move(store_));
+    FailingStore& store = *refusing;
+    store_ = std::move(refusing);
+    Open();
+    store.refuse = true;
+    return store;
+  }
+  // So many times the thread has tried in vain to write what waits.
+  void AwaitRefusals(int count) {
+    absl::MutexLock lock(&mutex_);
+    const auto are_there = [&] { return refusals_ >= count; };
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&are_there), absl::Seconds(20)));
   }
 
   v1::Image Keep(const std::string& name, const std::string& root,
@@ -126,6 +149,7 @@ class BootsTest : public ::testing::Test {
     for (const v1::BootStep& step : shown.last().steps()) phases.push_back(step.phase());
     return phases;
   }
+  static absl::Status Nothing(Transaction&) { return absl::OkStatus(); }
   // The machine boots from the script to the last byte of the root.
   Answer BootImage() {
     const Answer answer = boots_->Begin(kMac, kPeer).value();
@@ -142,6 +166,8 @@ class BootsTest : public ::testing::Test {
   std::unique_ptr<Store> store_;
   std::unique_ptr<image::ImageStore> images_;
   std::shared_ptr<const Inventory> inventory_;
+  absl::Mutex mutex_;
+  int refusals_ = 0;
   std::unique_ptr<Boots> boots_;
 };
 
@@ -416,7 +442,7 @@ TEST_F(BootsTest, ARunOrdersABuildForADiskAlone) {
   const v1::Image image = Keep("stateful", "the root", "disk");
   Keep("worker", "another root");
   const auto order = [&](const std::string& node, const std::string& name) {
-    return boots_->OrderForDisk("o1", node, name, {.name = "admin:alice"});
+    return boots_->OrderForDisk("o1", node, name, {.name = "admin:alice"}, Nothing);
   };
   EXPECT_THAT(order("c009", "stateful"), StatusIs(absl::StatusCode::kNotFound, ::testing::_));
   EXPECT_THAT(order("c002", "stateful"),
@@ -446,7 +472,7 @@ TEST_F(BootsTest, ARunOrdersABuildForADiskAlone) {
 TEST_F(BootsTest, AnOrderOfARunIsTakenBackAsLongAsItIsThatOne) {
   Keep("stateful", "the root", "disk");
   const Actor alice = {.name = "admin:alice"};
-  ASSERT_OK(boots_->OrderForDisk("o1", "c001", "stateful", alice));
+  ASSERT_OK(boots_->OrderForDisk("o1", "c001", "stateful", alice, Nothing));
   ASSERT_OK(boots_->TakeBack("o2", "c001"));
   ASSERT_OK(boots_->TakeBack("o1", "c002"));
   EXPECT_EQ(Shown().next(), "stateful");
@@ -457,7 +483,7 @@ TEST_F(BootsTest, AnOrderOfARunIsTakenBackAsLongAsItIsThatOne) {
   Restart();
   EXPECT_EQ(Shown().next(), "disk");
   // A person has ordered the same since then.
-  ASSERT_OK(boots_->OrderForDisk("o3", "c001", "stateful", alice));
+  ASSERT_OK(boots_->OrderForDisk("o3", "c001", "stateful", alice, Nothing));
   ASSERT_OK(Order("stateful", true));
   ASSERT_OK(boots_->TakeBack("o3", "c001"));
   EXPECT_EQ(Shown().next(), "stateful");
@@ -476,9 +502,31 @@ TEST_F(BootsTest, AnOrderOfARunIsTakenBackAsLongAsItIsThatOne) {
                                    "admin:alice boot.set c001 stateful, once"));
 }
 
+// Nobody would know the order of a permit that is in no store, and take it back.
+TEST_F(BootsTest, AnOrderOfARunIsStoredWithWhatItIsForOrNotAtAll) {
+  Keep("stateful", "the root", "disk");
+  const Actor alice = {.name = "admin:alice"};
+  EXPECT_THAT(boots_->OrderForDisk("o1", "c001", "stateful", alice,
+                                   [](Transaction&) { return absl::UnavailableError("locked"); }),
+              StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
+  EXPECT_EQ(Shown().next(), "disk");
+  Restart();
+  EXPECT_EQ(Shown().next(), "disk");
+  ASSERT_OK(boots_->OrderForDisk("o2", "c001", "stateful", alice, [](Transaction& txn) {
+    EXPECT_OK(txn.runs().Put({.run_id = "r-1", .state = RunRecord::kRunning}));
+    return txn.reboots().Put({.permit_id = "o2", .run_id = "r-1", .node = "c001"});
+  }));
+  EXPECT_EQ(Shown().next(), "stateful");
+  ASSERT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+    EXPECT_THAT(txn.reboots().ListOpen("r-1").value(), SizeIs(1));
+    EXPECT_THAT(txn.events().List(10, 0).value(), SizeIs(1));
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(BootsTest, ABootThatWritesADiskGoesOnWithoutItsOrder) {
   Keep("stateful", "the root", "disk");
-  ASSERT_OK(boots_->OrderForDisk("o1", "c001", "stateful", {.name = "admin:alice"}));
+  ASSERT_OK(boots_->OrderForDisk("o1", "c001", "stateful", {.name = "admin:alice"}, Nothing));
   const Answer answer = BootImage();
   ASSERT_OK(boots_->TakeBack("o1", "c001"));
   ASSERT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
@@ -510,6 +558,30 @@ TEST_F(BootsTest, ANodeKeepsItsLastBootsAlone) {
     EXPECT_THAT(txn.boots().ListStepsAfter(0, 100).value(), SizeIs(Boots::kKept));
     return absl::OkStatus();
   }));
+}
+
+// The last that a controller does is to write what waits, however short ago that was refused.
+TEST_F(BootsTest, WhatWaitsForTheStoreIsWrittenWhenTheControllerStops) {
+  FailingStore& store = UseRefusingStore();
+  boots_->OnScriptSent(boots_->Begin(kMac, kPeer)->boot_id);
+  AwaitRefusals(1);
+  store.refuse = false;
+  Restart();
+  EXPECT_THAT(Phases(), ElementsAre(v1::BOOT_PHASE_SCRIPT));
+}
+
+TEST_F(BootsTest, AClockThatIsSetBackDoesNotKeepStepsFromTheStore) {
+  constexpr char kOtherMac[] = "0c:42:a1:00:12:02";
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01"}
+  c002: {role: compute, mac: "0c:42:a1:00:12:02"})");
+  FailingStore& store = UseRefusingStore();
+  boots_->OnScriptSent(boots_->Begin(kMac, kPeer)->boot_id);
+  AwaitRefusals(1);
+  clock_.Advance(-absl::Hours(1));
+  boots_->OnScriptSent(boots_->Begin(kOtherMac, kPeer)->boot_id);
+  AwaitRefusals(2);
+  store.refuse = false;
 }
 
 TEST_F(BootsTest, ANodeThatBootsSignedKernelImagesBootsNothingElse) {

@@ -24,5 +24,17 @@ TEST(CatchUpBatches, GathersNodesOfOneRunForAWhile) {
   EXPECT_THAT(catch_up.TakeDue(start + absl::Hours(1)), IsEmpty());
 }
 
+TEST(CatchUpBatches, ANodeThatIsBusyKeepsNobodyWaiting) {
+  const absl::Time start = absl::FromUnixSeconds(1);
+  CatchUpBatches catch_up;
+  catch_up.Add("r-1", "c001", start, kCatchUpBusyDelay);
+  EXPECT_THAT(catch_up.TakeDue(start + kCatchUpDelay), IsEmpty());
+  catch_up.Add("r-1", "c002", start + absl::Seconds(10));
+  catch_up.Add("r-1", "c001", start + absl::Seconds(11), kCatchUpBusyDelay);
+  const auto first = catch_up.TakeDue(start + absl::Seconds(15));
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_THAT(first[0].nodes, ElementsAre("c001", "c002"));
+}
+
 }  // namespace
 }  // namespace muster::controller

@@ -169,6 +169,51 @@ TEST_F(RunCatchUpTest, ARunThatCatchesUpStandsOnTheSameWord) {
   EXPECT_EQ(Runs().size(), 2u);
 }
 
+TEST_F(RunCatchUpTest, ANodeThatOtherWorkHoldsWaitsForItAndTheOthersDoNot) {
+  const v1::Run missed = MustCreate("one.yaml");
+  Pass(absl::Seconds(10));
+  ASSERT_OK(claims_->Claim({"v-1", "validation v-1 tests", "wait for it", clock_.Now()}, {"b"}));
+  Connect("a");
+  Connect("b");
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(RequestOf(Runs()[0]).limit(), "a");
+  Pass(absl::Minutes(5));
+  EXPECT_EQ(Runs().size(), 2u);
+  EXPECT_THAT(EventsOf("run.catch_up_refused"), ::testing::IsEmpty());
+  claims_->Release("v-1");
+  Pass(kCatchUpBusyDelay);
+  ASSERT_EQ(Runs().size(), 3u);
+  EXPECT_EQ(Runs()[0].catches_up_run_id, missed.run_id());
+  EXPECT_EQ(RequestOf(Runs()[0]).limit(), "b");
+}
+
+TEST_F(RunCatchUpTest, ANodeThatIsCheckedIsCaughtUpAfterwards) {
+  const v1::Run missed = MissedByB();
+  Connect("b");
+  const v1::Run check = MustCreate("one.yaml", "b", /*check_only=*/true);
+  Pass(absl::Seconds(6));
+  EXPECT_EQ(Runs().size(), 2u);
+  Complete("b", check.run_id() + "/0");
+  Pass(kCatchUpBusyDelay);
+  ASSERT_EQ(Runs().size(), 3u);
+  EXPECT_EQ(Runs()[0].catches_up_run_id, missed.run_id());
+}
+
+TEST_F(RunCatchUpTest, ANodeThatGoesWhileItWaitsIsCaughtUpWhenItIsBack) {
+  MissedByB();
+  ASSERT_OK(claims_->Claim({"v-1", "validation v-1 tests", "wait for it", clock_.Now()}, {"b"}));
+  Connect("b");
+  Pass(absl::Seconds(6));
+  Cut("b");
+  claims_->Release("v-1");
+  Pass(absl::Minutes(1));
+  EXPECT_EQ(Runs().size(), 1u);
+  Connect("b");
+  Pass(absl::Seconds(6));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
 TEST_F(RunCatchUpTest, RestartOfTheControllerForgetsNoNode) {
   MissedByB();
   Restart();

@@ -171,8 +171,10 @@ RunCollaborators RunFixture::Collaborators() {
       .drains = drains_,
       .order_image =
           [this](const std::string& order_id, const std::string& node, const std::string& image,
-                 const Actor& actor) {
+                 const Actor& actor, absl::FunctionRef<absl::Status(Transaction&)> also) {
             if (!image_refusal_.ok()) return image_refusal_;
+            const absl::Status stored = store_->Update(also);
+            if (!stored.ok()) return stored;
             ordered_.push_back(absl::StrCat(node, " ", image, " ", actor.name));
             orders_[node] = order_id;
             return absl::OkStatus();
