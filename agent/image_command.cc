@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -173,6 +174,8 @@ absl::Status ApplyImage(const Flags& flags) {
   // Before any thread: all of them inherit the mask.
   StopSignals signals;
   ::signal(SIGPIPE, SIG_IGN);
+  // What roles run makes the files that it makes on a node, whatever the umask of who builds.
+  ::umask(022);
   RealClock clock;
   sys::RealFileSystem files;
   RETURN_IF_ERROR(CheckIsRoot(files));

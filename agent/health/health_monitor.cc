@@ -110,14 +110,25 @@ void HealthMonitor::Save(absl::Time now) {
   v1::HealthRecord substance = record;
   substance.clear_log_sequence();  // reading on is no news
   std::string news = substance.SerializeAsString();
+  // A disk that is full is not tried again at once.
+  const bool is_near = now >= saved_at_ && now - saved_at_ < kSaveDistance;
   const bool is_due = now < saved_at_ || now - saved_at_ >= kSaveInterval ||
-                      (news != saved_ && now - saved_at_ >= kSaveDistance) || must_save ||
-                      worker_.is_stopping();
-  if (!is_due) return;
-  trends_.Save(record);
-  Note(files_.WriteAtomically(options_.record_path, record.SerializeAsString(), {.mode = 0600}));
-  saved_ = std::move(news);
-  saved_at_ = now;
+                      (news != saved_ && !is_near) ||
+                      (must_save && !(is_near && has_save_failed_)) || worker_.is_stopping();
+  bool is_saved = false;
+  if (is_due) {
+    trends_.Save(record);
+    const absl::Status written =
+        files_.WriteAtomically(options_.record_path, record.SerializeAsString(), {.mode = 0600});
+    Note(written);
+    is_saved = written.ok();
+    has_save_failed_ = !is_saved;
+    saved_at_ = now;
+    if (is_saved) saved_ = std::move(news);
+  }
+  if (is_saved || !must_save) return;
+  absl::MutexLock lock(&mutex_);
+  must_save_ = true;
 }
 
 void HealthMonitor::Note(const absl::Status& status) {

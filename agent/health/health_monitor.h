@@ -136,7 +136,8 @@ class HealthMonitor {
   bool is_log_started_ = false;
   bool is_listening_ = false;  // to Xids
   absl::Time self_due_ = absl::InfinitePast();
-  absl::Time saved_at_ = absl::InfinitePast();
+  absl::Time saved_at_ = absl::InfinitePast();  // or tried to
+  bool has_save_failed_ = false;                // the last time
   absl::Time written_at_ = absl::InfinitePast();
   std::string saved_, written_;  // what the record and the local report say, without their times
   std::string trouble_;          // the last one that was noted

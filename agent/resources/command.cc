@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/step_program.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
@@ -17,8 +18,8 @@ constexpr absl::Duration kDefaultRetryDelay = absl::Seconds(1);
 
 class Command final : public Resource, public PrintingCheck {
  public:
-  Command(v1::CommandResource spec, ResourceContext& context)
-      : spec_(std::move(spec)), context_(context) {}
+  Command(v1::CommandResource spec, const std::string& step_id, ResourceContext& context)
+      : spec_(std::move(spec)), context_(context), program_(step_id, context) {}
 
   std::string Id() const override { return absl::StrCat("command[", Line(), "]"); }
 
@@ -68,7 +69,8 @@ class Command final : public Resource, public PrintingCheck {
   }
 
   // A check may need something that only an earlier step provides, so its failures are
-  // FailedPrecondition: in check mode that is not an error.
+  // FailedPrecondition: in check mode that is not an error. A copy that an earlier life of the
+  // agent has left may run beside it, because it changes nothing.
   absl::StatusOr<std::vector<Change>> CheckByRunning() {
     const absl::Status status = RunWithRetries(nullptr);
     if (!status.ok()) return absl::FailedPreconditionError(status.message());
@@ -94,7 +96,9 @@ class Command final : public Resource, public PrintingCheck {
     const absl::Duration delay =
         spec_.has_retry_delay() ? ToDuration(spec_.retry_delay()) : kDefaultRetryDelay;
     for (uint32_t attempt = 0;; ++attempt) {
-      ASSIGN_OR_RETURN(sys::ProcessResult result, context_.processes.Run(process));
+      ASSIGN_OR_RETURN(sys::ProcessResult result, observer == nullptr
+                                                      ? context_.processes.Run(process)
+                                                      : program_.Run(process));
       const absl::Status status = sys::CheckSuccess(process, result);
       if (observer == nullptr) check_output_ = std::move(result.output);
       if (status.ok()) return status;
@@ -110,6 +114,7 @@ class Command final : public Resource, public PrintingCheck {
 
   const v1::CommandResource spec_;
   ResourceContext& context_;
+  StepProgram program_;
   std::string check_output_;
 };
 
@@ -127,7 +132,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeCommand(const v1::Step& step,
     return absl::InvalidArgumentError(
         "a command needs one of creates, unless or changes: false, to state when there is nothing "
         "to do");
-  return std::make_unique<Command>(spec, context);
+  return std::make_unique<Command>(spec, step.step_id(), context);
 }
 
 }  // namespace muster::agent

@@ -73,9 +73,12 @@ std::vector<std::string> LoadedNames(absl::string_view output) {
 
 class StoredImage final : public Resource {
  public:
-  StoredImage(v1::ContainerImageResource spec, const StorageRuntime& runtime,
+  StoredImage(v1::ContainerImageResource spec, const StorageRuntime& runtime, std::string step_id,
               ResourceContext& context)
-      : spec_(std::move(spec)), runtime_(runtime), context_(context) {}
+      : spec_(std::move(spec)),
+        runtime_(runtime),
+        step_id_(std::move(step_id)),
+        context_(context) {}
 
   std::string Id() const override { return absl::StrCat("container_image[", Key(), "]"); }
 
@@ -115,7 +118,8 @@ class StoredImage final : public Resource {
       ASSIGN_OR_RETURN(archive_bytes, CheckArchive(observer));
     }
     ASSIGN_OR_RETURN(const std::string folder, Folder());
-    const ImageImport import = {.what = absl::StrCat(archive_bytes > 0 ? "loading " : "pulling ",
+    const ImageImport import = {.step_id = step_id_,
+                                .what = absl::StrCat(archive_bytes > 0 ? "loading " : "pulling ",
                                                      spec_.image(), " with ", runtime_.program),
                                 .argv = ImportArgv(),
                                 .folder = folder,
@@ -239,6 +243,7 @@ class StoredImage final : public Resource {
 
   const v1::ContainerImageResource spec_;
   const StorageRuntime& runtime_;
+  const std::string step_id_;
   ResourceContext& context_;
 };
 
@@ -264,10 +269,11 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeContainerImage(const v1::Step& ste
                                                              bool want_diff) {
   const v1::ContainerImageResource& spec = step.container_image();
   RETURN_IF_ERROR(CheckImageSpec(spec));
-  if (spec.runtime() == v1::CONTAINER_RUNTIME_ENROOT) return NewEnrootImage(spec, context);
+  if (spec.runtime() == v1::CONTAINER_RUNTIME_ENROOT)
+    return NewEnrootImage(spec, step.step_id(), context);
   for (const StorageRuntime& runtime : StorageRuntimes()) {
     if (runtime.runtime == spec.runtime())
-      return std::make_unique<StoredImage>(spec, runtime, context);
+      return std::make_unique<StoredImage>(spec, runtime, step.step_id(), context);
   }
   return absl::InvalidArgumentError("runtime: is not one that this agent knows");
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "agent/resources/image_import.h"
 #include "agent/resources/missing.h"
+#include "agent/resources/step_program.h"
 #include "common/base/status.h"
 #include "common/base/text/image_name.h"
 #include "common/sys/atomic_write.h"
@@ -21,8 +22,8 @@ constexpr char kEnrootImageRecords[] = "enroot_image";
 
 class EnrootImage final : public Resource {
  public:
-  EnrootImage(v1::ContainerImageResource spec, ResourceContext& context)
-      : spec_(std::move(spec)), context_(context) {}
+  EnrootImage(v1::ContainerImageResource spec, std::string step_id, ResourceContext& context)
+      : spec_(std::move(spec)), step_id_(std::move(step_id)), context_(context) {}
 
   std::string Id() const override { return absl::StrCat("container_image[", spec_.path(), "]"); }
 
@@ -83,10 +84,13 @@ class EnrootImage final : public Resource {
 
   absl::Status Import(ApplyObserver& observer) {
     const std::string folder = spec_.path().substr(0, spec_.path().rfind('/'));
+    // An earlier copy may be writing the file.
+    RETURN_IF_ERROR(StepProgram(step_id_, context_).EndEarlier());
     // Enroot refuses to replace a file.
     const std::string fresh = spec_.path() + ".muster-new";
     RETURN_IF_ERROR(context_.files.Remove(fresh, /*recursive=*/false));
     const ImageImport import = {
+        .step_id = step_id_,
         .what = absl::StrCat("importing ", spec_.image(), " for enroot"),
         .argv = {"enroot", "import", "--output", fresh, "--", Uri()},
         .folder = folder.empty() ? "/" : folder,
@@ -116,14 +120,15 @@ class EnrootImage final : public Resource {
   }
 
   const v1::ContainerImageResource spec_;
+  const std::string step_id_;
   ResourceContext& context_;
 };
 
 }  // namespace
 
 std::unique_ptr<Resource> NewEnrootImage(const v1::ContainerImageResource& spec,
-                                         ResourceContext& context) {
-  return std::make_unique<EnrootImage>(spec, context);
+                                         std::string step_id, ResourceContext& context) {
+  return std::make_unique<EnrootImage>(spec, std::move(step_id), context);
 }
 
 }  // namespace muster::agent

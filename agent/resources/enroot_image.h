@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "agent/resources/resource.h"
 #include "agent/resources/types.h"
@@ -14,6 +15,6 @@ namespace muster::agent {
 
 // REQUIRES: the image is pinned and the path is checked.
 std::unique_ptr<Resource> NewEnrootImage(const v1::ContainerImageResource& spec,
-                                         ResourceContext& context);
+                                         std::string step_id, ResourceContext& context);
 
 }  // namespace muster::agent

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/resources/step_program.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/text/image_name.h"
@@ -149,6 +150,9 @@ std::string InGib(uint64_t bytes) {
 absl::StatusOr<std::string> RunImport(const v1::ContainerImageResource& spec,
                                       const ImageImport& import, ResourceContext& context,
                                       ApplyObserver& observer) {
+  StepProgram program(import.step_id, context);
+  // Before its scratch folder is removed, and what it has taken is measured.
+  RETURN_IF_ERROR(program.EndEarlier());
   const uint64_t min_free = MinFreeBytes(spec);
   ASSIGN_OR_RETURN(const uint64_t free, import.free_bytes(import.folder));
   if (free < min_free || free - min_free < import.expected_bytes)
@@ -171,7 +175,7 @@ absl::StatusOr<std::string> RunImport(const v1::ContainerImageResource& spec,
   };
   observer.OnActivity(import.what, std::nullopt);
   RoomWatch watch(import, min_free, context.clock, control);
-  const absl::StatusOr<sys::ProcessResult> result = context.processes.Run(process);
+  const absl::StatusOr<sys::ProcessResult> result = program.Run(process);
   // Podman exits with 0 when it is stopped.
   if (watch.End() && !(result.ok() && result->ok() && !result->stopped))
     return absl::ResourceExhaustedError(absl::StrCat(

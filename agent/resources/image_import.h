@@ -19,6 +19,7 @@ namespace muster::agent {
 
 // An import as a command, and the disk that it may fill.
 struct ImageImport {
+  std::string step_id;
   std::string what;  // "pulling registry.example/tool@sha256:…", for people
   std::vector<std::string> argv;
   // Where the image will be. Temporary files are kept beside it, because another file system may be

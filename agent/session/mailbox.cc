@@ -60,10 +60,11 @@ bool Mailbox::AwaitStop(Clock& clock, absl::Time deadline) {
   return clock.AwaitUntil(mutex_, absl::Condition(&mail_.stopping), deadline);
 }
 
-void Mailbox::ForgetStream() {
+std::deque<v1::FactsReport> Mailbox::ForgetStream() {
   absl::MutexLock lock(&mutex_);
   mail_.received.clear();
   mail_.broken = false;
+  return std::exchange(mail_.facts, {});
 }
 
 }  // namespace muster::agent

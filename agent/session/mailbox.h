@@ -58,8 +58,8 @@ class Mailbox final : public EngineListener {
   Mail Take(Clock& clock, absl::Time deadline);
   // Waits until stopping; false when `deadline` came first.
   bool AwaitStop(Clock& clock, absl::Time deadline);
-  // Forgets everything that an ended stream has left.
-  void ForgetStream();
+  // Forgets everything that an ended stream has left, and returns the facts that nobody has taken.
+  std::deque<v1::FactsReport> ForgetStream();
 
  private:
   bool Any() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

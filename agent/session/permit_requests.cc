@@ -29,10 +29,12 @@ PermitRequests::PermitRequests(std::string boot_id, sys::FileSystem& files,
 
 bool PermitRequests::AwaitAnswer(const std::function<bool()>& stopping) {
   const absl::Time repeat = clock_.Now() + kRepeat;
-  while (clock_.Now() < repeat && !stopping()) {
+  for (absl::Time now = clock_.Now(); now < repeat && !stopping(); now = clock_.Now()) {
+    // A clock that was set back does not silence the question.
+    if (repeat - now > kRepeat) return false;
     absl::MutexLock lock(&mutex_);
     if (clock_.AwaitUntil(mutex_, absl::Condition(this, &PermitRequests::IsAnswered),
-                          std::min(repeat, clock_.Now() + kLook)))
+                          std::min(repeat, now + kLook)))
       return true;
   }
   return false;

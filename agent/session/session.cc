@@ -138,7 +138,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   std::shared_ptr<grpc::Channel> channel =
       options_.open_channel ? options_.open_channel(identity) : OpenChannel(identity);
   channel_.Set(channel);
-  mailbox_.ForgetStream();
+  ForgetConnection();
   is_told_to_renew_ = false;
   in_flight_.clear();
   sent_up_to_ = 0;
@@ -147,8 +147,6 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   // hammered.
   renew_at_ =
       std::max(RenewAt(life, absl::Uniform(random_, 0.0, 1.0)), clock_.Now() + absl::Seconds(1));
-  // Only the newest of the looks that an earlier connection has left says anything.
-  while (facts_to_send_.size() > 1) facts_to_send_.pop_front();
   ControllerStream stream(channel, mailbox_, clock_);
   stream.Start();
   SendHello(stream);
@@ -289,7 +287,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
         }
       }
       NoteGreeted(message.welcome());
-      RequestFacts({"", /*with_packages=*/false});
+      RequestFacts("", /*with_packages=*/false);
       checks_.OnConnected();
       slurm_.OnConnected();
       health_.OnConnected();
@@ -306,7 +304,7 @@ void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, E
       break;
     }
     case v1::ControllerMessage::kGatherFacts:
-      RequestFacts({message.gather_facts().request_id(), message.gather_facts().with_packages()});
+      RequestFacts(message.gather_facts().request_id(), message.gather_facts().with_packages());
       break;
     case v1::ControllerMessage::kCancelPlan: {
       const absl::Status status = engine_.Cancel(message.cancel_plan().plan_id());
@@ -422,10 +420,25 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
   return false;
 }
 
-void Session::RequestFacts(FactsRequest request) {
+void Session::ForgetConnection() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ++connection_;
+    facts_requests_.clear();
+  }
+  std::deque<v1::FactsReport> left = mailbox_.ForgetStream();
+  std::move(left.begin(), left.end(), std::back_inserter(facts_to_send_));
+  // Of what came unasked, only the newest look says anything.
+  const auto is_answer = [](const v1::FactsReport& report) { return !report.request_id().empty(); };
+  facts_to_send_.erase(std::remove_if(facts_to_send_.begin(), facts_to_send_.end(), is_answer),
+                       facts_to_send_.end());
+  while (facts_to_send_.size() > 1) facts_to_send_.pop_front();
+}
+
+void Session::RequestFacts(std::string id, bool with_packages) {
   absl::MutexLock lock(&mutex_);
   if (facts_requests_.size() >= kMaxFactsRequests) return;
-  facts_requests_.push_back(std::move(request));
+  facts_requests_.push_back({std::move(id), with_packages, connection_});
   facts_worker_.Wake();
 }
 
@@ -440,7 +453,9 @@ absl::Time Session::GatherFacts() {
   v1::FactsReport report;
   report.set_request_id(std::move(request.id));
   *report.mutable_facts() = facts_.Gather(request.with_packages);
-  mailbox_.AddFacts(std::move(report));
+  // Under the lock: no answer comes after ForgetConnection().
+  absl::MutexLock lock(&mutex_);
+  if (request.connection == connection_) mailbox_.AddFacts(std::move(report));
   return absl::InfinitePast();
 }
 

@@ -92,8 +92,12 @@ class Session {
   struct FactsRequest {  // see v1::GatherFacts
     std::string id;
     bool with_packages = false;
+    uint64_t connection = 0;
   };
-  void RequestFacts(FactsRequest request);
+  // Drops what the last connection has left, above all its requests for facts: the next one has not
+  // asked for their answers.
+  void ForgetConnection();
+  void RequestFacts(std::string id, bool with_packages);
   // Answers the oldest request; returns when to look for the next.
   absl::Time GatherFacts();
   void Alive(std::string status);
@@ -133,6 +137,7 @@ class Session {
   absl::Time alive_ ABSL_GUARDED_BY(mutex_);
   std::string status_text_ ABSL_GUARDED_BY(mutex_);
   std::deque<FactsRequest> facts_requests_ ABSL_GUARDED_BY(mutex_);
+  uint64_t connection_ ABSL_GUARDED_BY(mutex_) = 0;  // counts them
   Worker facts_worker_;
 };
 

@@ -16,6 +16,7 @@
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
 #include "common/sys/file_system.h"
+#include "common/sys/process/left_behind.h"
 #include "common/sys/process/process_control.h"
 
 namespace muster::agent {
@@ -70,12 +71,14 @@ absl::Status CheckSupervisor::Recover() {
       continue;
     }
     const bool same_boot = record.boot_id() == options_.boot_id;
-    if (same_boot) KillLeftBehind(record, files_);
+    if (same_boot) sys::KillLeftBehind(record.pid(), record.pid_start_ticks(), files_);
     v1::CheckResult result;
     result.set_check(record.check());
-    result.set_outcome(v1::OUTCOME_UNKNOWN);
+    // Nothing of Muster's reboots a node under a check: it did not stand it.
+    result.set_outcome(same_boot ? v1::OUTCOME_UNKNOWN : v1::OUTCOME_FAIL);
     result.set_reason(same_boot ? "the agent was restarted while the check ran"
-                                : "the node was restarted while the check ran");
+                                : "the node was restarted while the check ran: it crashed, lost "
+                                  "its power, or somebody rebooted it");
     Report(std::move(record), std::move(result));
   }
   return absl::OkStatus();
@@ -162,7 +165,7 @@ void CheckSupervisor::Run(const std::shared_ptr<Running>& running, const v1::Sta
     spec->on_error_line = [&running](absl::string_view line) { running->output.TakeError(line); };
     spec->on_started = [this, &running](int pid) {
       running->record.set_pid(pid);
-      running->record.set_pid_start_ticks(StartTicksOf(pid, files_));
+      running->record.set_pid_start_ticks(sys::StartTicksOf(pid, files_));
       const absl::Status status = checks_.Put(running->record);
       if (!status.ok()) options_.note(status.message());
       // When memory runs out, the test must be killed, and not the processes beside it.

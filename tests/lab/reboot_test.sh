@@ -136,6 +136,8 @@ step "commands on nodes: equal answers once, failures and time limits by name, n
 run_on 'c[001-002]' -- cat /etc/debian_version
 expect_equal 0 "$RC" "exit code of a command that succeeds"
 expect_contains "$OUTPUT" "c[001-002] (2)" "the heading of equal answers"
+run_on c001 -- sh -c umask
+expect_contains "$OUTPUT" "0022" "the umask of programs"
 # shellcheck disable=SC2016
 run_on 'c[001-002]' --timeout 2s -- sh -c \
   'setsid sleep 311 & if [ "$(uname -n)" = c002 ]; then exec sleep 311; fi; echo "$0" "$HOME"; exit 3'

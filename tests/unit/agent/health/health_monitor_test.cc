@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -93,12 +95,13 @@ class HealthMonitorTest : public ::testing::Test {
   }
 
   std::string Log() const { return dir_.path() + "/kmsg"; }
+  std::string RecordPath() const { return dir_.path() + "/health"; }
 
   void Start(const std::string& boot = "boot-1") {
     trends_ = std::make_unique<Trends>();
     monitor_ = std::make_unique<HealthMonitor>(
         HealthMonitor::Options{.boot_id = boot,
-                               .record_path = dir_.path() + "/health",
+                               .record_path = RecordPath(),
                                .local_report = dir_.path() + "/run/health",
                                .log_path = Log(),
                                .is_container = is_container_,
@@ -122,7 +125,10 @@ class HealthMonitorTest : public ::testing::Test {
                                      return end;
                                    },
                                .wake = [this] { ++wakes_; },
-                               .note = [](absl::string_view) {},
+                               .note =
+                                   [this](absl::string_view note) {
+                                     if (absl::StrContains(note, RecordPath())) ++write_failures_;
+                                   },
                                .since_boot = [] { return absl::Hours(1); }},
         *trends_, gpus_, files_, clock_);
     monitor_->Start();
@@ -179,6 +185,7 @@ class HealthMonitorTest : public ::testing::Test {
   ProbeSpec xid_probe_ = {};
   std::atomic<uint32_t> site_status_ = 0;
   std::atomic<int> wakes_ = 0;
+  std::atomic<int> write_failures_ = 0;  // of the record
   bool is_container_ = false;
   int writer_ = -1;
   int reports_ = 0;
@@ -308,6 +315,36 @@ TEST_F(HealthMonitorTest, WhatAnOperatorClearsEndsAndMayBeginAgain) {
   monitor_->OnConnected();
   AwaitNext();
   EXPECT_THAT(Names(report_), Contains("disk_full /a"));
+}
+
+TEST_F(HealthMonitorTest, WhatAnOperatorClearedIsSavedOnceTheDiskTakesIt) {
+  Start();
+  monitor_->OnConnected();
+  gpus_.Set({{"0000:3b:00.0", "GPU-7"}});
+  Write("3,10,1000000,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  AwaitReport(ElementsAre("gpu_xid GPU-7"));
+  // A record cannot take the place of a folder.
+  do {
+    ::unlink(RecordPath().c_str());
+  } while (::mkdir(RecordPath().c_str(), 0700) != 0 && errno == EEXIST);
+  v1::ClearHealth clear;
+  clear.set_condition("gpu_xid");
+  monitor_->Clear(clear);
+  AwaitReport(IsEmpty());
+  const absl::Time limit = absl::Now() + absl::Seconds(20);
+  while (write_failures_ == 0 && absl::Now() < limit) absl::SleepFor(absl::Milliseconds(5));
+  ASSERT_GT(write_failures_.load(), 0);
+  ASSERT_EQ(::rmdir(RecordPath().c_str()), 0);
+  // Long before the record is due without news.
+  const absl::Time begin = clock_.Now();
+  absl::StatusOr<std::string> record = absl::UnknownError("not read");
+  while (!record.ok() && absl::Now() < limit) {
+    if (clock_.Now() - begin < absl::Minutes(10)) clock_.Advance(absl::Seconds(1));
+    absl::SleepFor(absl::Milliseconds(5));
+    record = files_.Read(RecordPath());
+  }
+  ASSERT_OK(record);
+  EXPECT_THAT(*record, Not(HasSubstr("GPU-7")));
 }
 
 TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {

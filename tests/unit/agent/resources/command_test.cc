@@ -1,3 +1,11 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
@@ -121,6 +129,96 @@ TEST_F(CommandTest, WhatACommandIsToldStandsInNoArgument) {
                               always: true input: "hush-hush\n" })")
                 ->Apply(observer_));
   EXPECT_THAT(out, AllOf(HasSubstr("9\n"), HasSubstr("read it"), Not(HasSubstr("hush-hush"))));
+}
+
+// What a command makes is for everybody, as in an image.
+TEST(AgentService, GivesProgramsTheUsualUmask) {
+  const std::string unit =
+      sys::RealFileSystem().Read("packaging/systemd/muster-agent.service").value();
+  EXPECT_THAT(unit, HasSubstr("\nStateDirectoryMode=0700\n"));
+  EXPECT_THAT(unit, Not(HasSubstr("\nUMask=")));
+}
+
+class CommandProgramTest : public CommandTest {
+ protected:
+  CommandProgramTest() { node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot1\n"); }
+
+  // What the record of a running program says.
+  std::optional<std::string> Running() {
+    return node_.records.Get("step_program", "role/task").value();
+  }
+  // As the kernel shows a process that started at that tick.
+  void AddProcess(int pid, int ticks) {
+    node_.files.AddFile(
+        absl::StrCat("/proc/", pid, "/stat"),
+        absl::StrCat(pid, " (make) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ", ticks, " 0"));
+  }
+};
+
+TEST_F(CommandProgramTest, ARecordNamesTheProcessWhileItRuns) {
+  AddProcess(4711, 99);
+  node_.processes.On("make", [&](const sys::ProcessSpec& spec) {
+    spec.on_started(4711);
+    EXPECT_EQ(Running(), "4711 99 boot1");
+    return sys::ProcessResult{};
+  });
+  ASSERT_OK(Make(R"(command { argv: ["make", "it"] always: true })")->Apply(observer_));
+  EXPECT_EQ(Running(), std::nullopt);
+}
+
+TEST_F(CommandProgramTest, WhatAnEarlierLifeLeftEndsBeforeTheCommandRunsAgain) {
+  // A group of its own, like all programs of Muster's.
+  sys::RealProcessRunner real;
+  int pid = 0;
+  sys::ProcessResult earlier;
+  absl::Notification has_started;
+  std::thread earlier_life([&] {
+    sys::ProcessSpec spec;
+    spec.argv = {"sh", "-c", "sleep 100 & wait"};
+    spec.on_started = [&](int started) {
+      pid = started;
+      has_started.Notify();
+    };
+    earlier = real.Run(spec).value();
+    node_.files.Remove(absl::StrCat("/proc/", pid, "/stat"), false).IgnoreError();
+  });
+  has_started.WaitForNotification();
+  AddProcess(pid, 99);
+  ASSERT_OK(node_.records.Put("step_program", "role/task", absl::StrCat(pid, " 99 boot1")));
+  bool has_ended = false;
+  node_.processes.On("make", [&](const sys::ProcessSpec&) {
+    has_ended = ::kill(pid, 0) != 0;
+    return sys::ProcessResult{};
+  });
+  ASSERT_OK(Make(R"(command { argv: "make" always: true })")->Apply(observer_));
+  earlier_life.join();
+  EXPECT_EQ(earlier.signal, SIGKILL);
+  EXPECT_TRUE(has_ended) << "two copies";
+  EXPECT_EQ(Running(), std::nullopt);
+}
+
+TEST_F(CommandProgramTest, AProcessThatGotTheSameIdSinceIsLeftAlone) {
+  AddProcess(::getpid(), 100);
+  node_.processes.On("make", FakeProcessRunner::Prints(""));
+  // Of another tick, of another boot, and damaged.
+  for (const char* rest : {" 99 boot1", " 100 boot0", ""}) {
+    ASSERT_OK(node_.records.Put("step_program", "role/task", absl::StrCat(::getpid(), rest)));
+    ASSERT_OK(Make(R"(command { argv: "make" always: true })")->Apply(observer_));
+    EXPECT_EQ(Running(), std::nullopt);
+  }
+}
+
+TEST_F(CommandProgramTest, ThereIsNoRecordInARootOrOfACommandThatOnlyReads) {
+  AddProcess(4711, 99);
+  node_.processes.On("make", [&](const sys::ProcessSpec& spec) {
+    if (spec.on_started) spec.on_started(4711);
+    EXPECT_EQ(Running(), std::nullopt);
+    return sys::ProcessResult{};
+  });
+  EXPECT_THAT(Fields(*Make(R"(command { argv: "make" changes_nothing: true })")), IsEmpty());
+  node_.context.is_running = false;
+  ASSERT_OK(Make(R"(command { argv: "make" always: true })")->Apply(observer_));
+  EXPECT_EQ(node_.processes.commands().size(), 2u);
 }
 
 }  // namespace

@@ -166,6 +166,23 @@ TEST_F(PermitRequestsTest, AQuestionIsRepeatedWithTheJobsOfThatMoment) {
   EXPECT_OK(End());
 }
 
+TEST_F(PermitRequestsTest, AClockThatIsSetBackDoesNotSilenceTheQuestion) {
+  Ask();
+  const v1::RebootRequest first = MustTake();
+  clock_.Advance(-absl::Hours(1));
+  // Seconds, and not an hour.
+  std::optional<v1::RebootRequest> second;
+  for (int i = 0; i < 2000 && !second.has_value(); ++i) {
+    if (i % 100 == 99) clock_.Advance(absl::Milliseconds(200));
+    absl::SleepFor(absl::Milliseconds(1));
+    second = requests_.TakeDue();
+  }
+  ASSERT_TRUE(second.has_value()) << (Stop(), "no question");
+  EXPECT_EQ(second->request_id(), first.request_id());
+  requests_.OnAnswer(PermitFor(*second));
+  EXPECT_OK(End());
+}
+
 TEST_F(PermitRequestsTest, StoppingEndsTheQuestion) {
   Ask();
   const v1::RebootRequest question = MustTake();

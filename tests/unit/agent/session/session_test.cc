@@ -38,11 +38,14 @@ constexpr char kNode[] = "6a1f0d0e-0000-4000-8000-000000000001";
 class CountingFacts final : public FactsSource {
  public:
   v1::Facts Gather(bool with_packages) override {
+    if (with_packages && before_packages) before_packages();
     v1::Facts facts;
     facts.mutable_os()->set_id("debian");
     if (with_packages) facts.mutable_packages()->add_lines("munge amd64 0.5.15-2");
     return facts;
   }
+
+  std::function<void()> before_packages;  // to be set before the session starts
 };
 
 // A full file system.
@@ -346,6 +349,44 @@ TEST_F(SessionTest, FactsFromBeforeTheWelcomeAreSentAfterIt) {
       if (m.has_facts()) return m.facts().facts().os().id() == "early";
     return false;
   }));
+}
+
+// The controller cuts a node off that answers what this connection has not asked.
+TEST_F(SessionTest, WhatAnEarlierConnectionAskedForIsNotAnswered) {
+  absl::Notification gathering;
+  absl::Notification go_on;
+  facts_.before_packages = [&] {
+    if (!gathering.HasBeenNotified()) gathering.Notify();
+    go_on.WaitForNotification();
+  };
+  Start();
+  v1::ControllerMessage gather;
+  gather.mutable_gather_facts()->set_with_packages(true);
+  for (const char* id : {"q1", "q2", "q3", "q4"}) {
+    gather.mutable_gather_facts()->set_request_id(id);
+    controller_.Send(gather);
+  }
+  // Its receipt tells that the questions before it have arrived.
+  SendPlan(MakePlan(1, 1));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.receipts.count("r-1/0") > 0; }));
+  gathering.WaitForNotification();
+  controller_.Break(grpc::Status(grpc::StatusCode::UNAVAILABLE, "cable"));
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
+  go_on.Notify();
+  // Facts are gathered one after the other: this is the look after those of the questions.
+  gather.mutable_gather_facts()->set_request_id("q5");
+  controller_.Send(gather);
+  std::vector<std::string> answered;
+  ASSERT_TRUE(controller_.Await([&](auto& c) {
+    answered.clear();
+    for (const v1::AgentMessage& m : c.received) {
+      if (m.has_hello()) answered.clear();
+      if (m.has_facts()) answered.push_back(m.facts().request_id());
+    }
+    return !answered.empty() && answered.back() == "q5";
+  }));
+  answered.erase(std::remove(answered.begin(), answered.end(), ""), answered.end());
+  EXPECT_THAT(answered, ::testing::ElementsAre("q5"));
 }
 
 TEST_F(SessionTest, ReportsHealthToEachConnectionAndNamesTheReportInItsHeartbeats) {

@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
 #include "common/sys/file_system.h"
+#include "common/sys/process/left_behind.h"
 #include "common/sys/process/process.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
@@ -350,19 +351,21 @@ TEST_F(CheckSupervisorTest, AfterARebootNothingIsKilled) {
   record.set_check_id(kId);
   record.set_boot_id("boot0");
   record.set_pid(::getpid());  // another process's number now
-  record.set_pid_start_ticks(StartTicksOf(::getpid(), files_));
+  record.set_pid_start_ticks(sys::StartTicksOf(::getpid(), files_));
   ASSERT_NE(record.pid_start_ticks(), 0u);
   ASSERT_OK(CheckFiles(checks(), files_).Put(record));
   Open();
-  EXPECT_THAT(AwaitReport().result().reason(), Said());
+  const v1::CheckResult result = AwaitReport().result();
+  EXPECT_EQ(result.outcome(), v1::OUTCOME_FAIL);
+  EXPECT_THAT(result.reason(), Said());
 }
 
 TEST_F(CheckSupervisorTest, AnotherProcessWithTheSameNumberIsLeftAlone) {
   v1::CheckRecord record;
   record.set_check_id(kId);
   record.set_pid(::getpid());
-  record.set_pid_start_ticks(StartTicksOf(::getpid(), files_) + 1);
-  EXPECT_FALSE(KillLeftBehind(record, files_));
+  record.set_pid_start_ticks(sys::StartTicksOf(::getpid(), files_) + 1);
+  EXPECT_FALSE(sys::KillLeftBehind(record.pid(), record.pid_start_ticks(), files_));
 }
 
 TEST_F(CheckSupervisorTest, WhatIsDamagedOnDiskIsRemoved) {
