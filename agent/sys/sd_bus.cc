@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/sys/lost_bus.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -41,8 +42,14 @@ absl::Status BusError::ToStatus(int result, absl::string_view what) const {
       what, ": ", error_.message == nullptr ? "no answer from systemd" : error_.message);
   for (const ErrorCode& row : kErrorCodes)
     if (name == row.name) return absl::Status(row.code, absl::StrCat(message, row.remedy));
+  if (IsLostConnection(-result)) return absl::UnavailableError(message);
   if (error_.message != nullptr) return absl::InternalError(message);
   return ErrnoStatus(-result, message);
+}
+
+absl::Status BusStatus(int result, absl::string_view what) {
+  const absl::Status status = ErrnoStatus(-result, what);
+  return IsLostConnection(-result) ? absl::UnavailableError(status.message()) : status;
 }
 
 absl::StatusOr<BusHandle> OpenSystemd(const std::string& address) {

@@ -1,5 +1,5 @@
 // Ownership of sd-bus objects, and systemd's manager as the peer of a connection. Besides this file
-// only sd_bus_unit_manager.cc uses sd-bus.
+// only sd_bus_unit.cc and sd_bus_unit_manager.cc use sd-bus. Unavailable: the connection is lost.
 #pragma once
 
 #include <systemd/sd-bus.h>
@@ -40,6 +40,9 @@ class BusError {
  private:
   sd_bus_error error_ = SD_BUS_ERROR_NULL;
 };
+
+// The Status of a function of sd-bus that returned `result` < 0.
+absl::Status BusStatus(int result, absl::string_view what);
 
 // Connected to systemd: at `address`; if that is empty, as root by systemd's own socket, and
 // otherwise by the system bus.

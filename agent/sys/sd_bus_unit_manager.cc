@@ -1,29 +1,26 @@
 #include "agent/sys/sd_bus_unit_manager.h"
 
-#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "agent/sys/lost_bus.h"
 #include "agent/sys/sd_bus.h"
-#include "agent/sys/unit_files.h"
+#include "agent/sys/sd_bus_unit.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/sys/file_system.h"
 
 namespace muster::agent {
 namespace {
 
-constexpr char kUnitInterface[] = "org.freedesktop.systemd1.Unit";
-constexpr char kServiceInterface[] = "org.freedesktop.systemd1.Service";
 constexpr size_t kJournalLines = 10;
 constexpr absl::Duration kJournalTimeout = absl::Seconds(20);
 
@@ -82,108 +79,34 @@ int OnJobRemoved(sd_bus_message* message, void* results, sd_bus_error*) {
   return 0;
 }
 
+absl::Status NotFinished(sd_bus* bus, const std::string& unit, absl::Duration timeout) {
+  const auto status = ReadStatus(bus, unit);
+  const std::string now =
+      status.ok() ? absl::StrCat("; it is ", status->active_state, " (", status->sub_state, ")")
+                  : std::string();
+  return absl::DeadlineExceededError(absl::StrCat(
+      "systemd did not finish the job within ", absl::FormatDuration(timeout), now,
+      " and continues; `systemctl stop ", unit, "` ends it, a TimeoutStartSec= would"));
+}
+
+// For a job over all connections, on the real systemd's own time.
+struct TimeLimit {
+  absl::Duration timeout;
+  absl::Time end;
+};
+
 absl::Status AwaitJob(sd_bus* bus, const JobResults& results, const std::string& path,
-                      absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;  // the real systemd's own time
+                      const std::string& unit, const TimeLimit& limit) {
   while (results.count(path) == 0) {
     int result = sd_bus_process(bus, nullptr);
-    if (result < 0) return ErrnoStatus(-result, "waiting for systemd");
+    if (result < 0) return BusStatus(result, "waiting for systemd");
     if (result > 0) continue;
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration())
-      return absl::DeadlineExceededError(
-          absl::StrCat("systemd did not finish the job within ", absl::FormatDuration(timeout)));
+    const absl::Duration left = limit.end - absl::Now();
+    if (left <= absl::ZeroDuration()) return NotFinished(bus, unit, limit.timeout);
     result = sd_bus_wait(bus, static_cast<uint64_t>(absl::ToInt64Microseconds(left)));
-    if (result < 0 && result != -EINTR) return ErrnoStatus(-result, "waiting for systemd");
+    if (result < 0 && result != -EINTR) return BusStatus(result, "waiting for systemd");
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> Property(sd_bus* bus, const std::string& path, const char* interface,
-                                     const char* name) {
-  BusError error;
-  char* raw = nullptr;
-  const int result = sd_bus_get_property_string(bus, internal::kService, path.c_str(), interface,
-                                                name, error.get(), &raw);
-  const std::unique_ptr<char, decltype(&std::free)> text(raw, &std::free);
-  if (result < 0) return error.ToStatus(result, absl::StrCat("reading ", name));
-  return std::string(raw);
-}
-
-// LoadUnit and not GetUnit: the latter knows only what is in memory.
-absl::StatusOr<std::string> UnitPath(sd_bus* bus, const std::string& unit) {
-  const std::string what = absl::StrCat("reading unit ", unit);
-  ASSIGN_OR_RETURN(const MessageHandle reply,
-                   CallManager(bus, "LoadUnit", what, "s", unit.c_str()));
-  const char* path = nullptr;
-  if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
-    return ErrnoStatus(-result, what);
-  return std::string(path);
-}
-
-bool HasUnreadFiles(sd_bus* bus, const std::string& path, const std::string& unit) {
-  const auto fragment = Property(bus, path, kUnitInterface, "FragmentPath");
-  BusError error;
-  char** raw = nullptr;
-  if (!fragment.ok() ||
-      sd_bus_get_property_strv(bus, internal::kService, path.c_str(), kUnitInterface, "DropInPaths",
-                               error.get(), &raw) < 0)
-    return false;  // a systemd without them
-  std::vector<std::string> drop_ins;
-  for (char** drop_in = raw; drop_in != nullptr && *drop_in != nullptr; ++drop_in) {
-    drop_ins.emplace_back(*drop_in);
-    std::free(*drop_in);
-  }
-  std::free(raw);
-  sys::RealFileSystem files;
-  return HasUnreadUnitFiles(files, unit, *fragment, drop_ins);
-}
-
-absl::StatusOr<bool> Flag(sd_bus* bus, const std::string& path, const char* interface,
-                          const char* name) {
-  BusError error;
-  int flag = 0;
-  const int result = sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), interface,
-                                                 name, error.get(), 'b', &flag);
-  if (result < 0) return error.ToStatus(result, absl::StrCat("reading ", name));
-  return flag != 0;
-}
-
-// Distinguishes a unit that has done its work from one that was never started.
-absl::Status ReadEnd(sd_bus* bus, const std::string& path, bool is_service, UnitStatus& status) {
-  ASSIGN_OR_RETURN(status.conditions_held, Flag(bus, path, kUnitInterface, "ConditionResult"));
-  if (!is_service) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string type, Property(bus, path, kServiceInterface, "Type"));
-  ASSIGN_OR_RETURN(const bool remains, Flag(bus, path, kServiceInterface, "RemainAfterExit"));
-  status.ends_by_itself = type == "oneshot" && !remains;
-  if (!status.ends_by_itself) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string result, Property(bus, path, kServiceInterface, "Result"));
-  BusError error;
-  uint64_t ended = 0;
-  const int read =
-      sd_bus_get_property_trivial(bus, internal::kService, path.c_str(), kServiceInterface,
-                                  "ExecMainExitTimestampMonotonic", error.get(), 't', &ended);
-  if (read < 0) return error.ToStatus(read, "reading its end time");
-  status.ended_well = result == "success" && ended > 0;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
-  ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
-  UnitStatus status;
-  const std::pair<const char*, std::string*> kProperties[] = {
-      {"LoadState", &status.load_state},
-      {"ActiveState", &status.active_state},
-      {"SubState", &status.sub_state},
-      {"UnitFileState", &status.unit_file_state}};
-  for (const auto& [name, value] : kProperties) {
-    ASSIGN_OR_RETURN(*value, Property(bus, path, kUnitInterface, name));
-  }
-  ASSIGN_OR_RETURN(const bool changed, Flag(bus, path, kUnitInterface, "NeedDaemonReload"));
-  status.need_daemon_reload = changed || HasUnreadFiles(bus, path, unit);
-  if (status.load_state == "loaded" && status.active_state != "active")
-    RETURN_IF_ERROR(ReadEnd(bus, path, absl::EndsWith(unit, ".service"), status));
-  return status;
 }
 
 // How long a program that systemd has only launched is watched: most programs that reject their
@@ -191,29 +114,28 @@ absl::StatusOr<UnitStatus> ReadStatus(sd_bus* bus, const std::string& unit) {
 constexpr absl::Duration kSettle = absl::Milliseconds(500);
 constexpr uint64_t kLookMicroseconds = 50'000;
 
-// A service of these types counts as started before its program has reported anything.
-absl::StatusOr<bool> IsOnlyLaunched(sd_bus* bus, const std::string& unit) {
-  if (!absl::EndsWith(unit, ".service")) return false;
-  ASSIGN_OR_RETURN(const std::string path, UnitPath(bus, unit));
-  ASSIGN_OR_RETURN(const std::string type, Property(bus, path, kServiceInterface, "Type"));
-  return type == "simple" || type == "exec" || type == "idle";
-}
-
 bool HasDied(const UnitStatus& status) {
   return status.active_state == "failed" || status.sub_state == "auto-restart";
 }
 
-// True when the unit, started by a finished job, is already dead again.
-absl::StatusOr<bool> DiesAtOnce(sd_bus* bus, const std::string& unit) {
+// Until something happens on the bus, but never long.
+void Pause(sd_bus* bus) {
+  while (sd_bus_process(bus, nullptr) > 0) {  // signals that nobody waits for
+  }
+  sd_bus_wait(bus, kLookMicroseconds);
+}
+
+// Why the job has failed after all, although it is done: the unit is already dead again; "" if it
+// is not.
+absl::StatusOr<std::string> EarlyDeath(sd_bus* bus, UnitJob job, const std::string& unit) {
+  if (job == UnitJob::kStop) return std::string();
   ASSIGN_OR_RETURN(const bool watch, IsOnlyLaunched(bus, unit));
   const absl::Time end = absl::Now() + (watch ? kSettle : absl::ZeroDuration());
   while (true) {
     ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus, unit));
-    if (HasDied(status)) return true;
-    if (absl::Now() >= end) return false;
-    while (sd_bus_process(bus, nullptr) > 0) {  // signals that nobody waits for
-    }
-    sd_bus_wait(bus, kLookMicroseconds);
+    if (HasDied(status)) return std::string("it started and failed at once");
+    if (absl::Now() >= end) return std::string();
+    Pause(bus);
   }
 }
 
@@ -229,7 +151,53 @@ absl::Status Reload(sd_bus* bus) {
   return CallManager(bus, "Reload", "making systemd read its unit files again", "").status();
 }
 
+// Why the job has failed; "" if it has not. `is_queued`: systemd knows of it.
+absl::StatusOr<std::string> RunJob(sd_bus* bus, const JobRow& row, const std::string& unit,
+                                   const TimeLimit& limit, bool& is_queued) {
+  const std::string what = absl::StrCat(row.word, " ", unit);
+  JobResults results;
+  sd_bus_slot* raw_slot = nullptr;
+  const int matched =
+      sd_bus_match_signal(bus, &raw_slot, internal::kService, internal::kManagerPath,
+                          internal::kManager, "JobRemoved", &OnJobRemoved, &results);
+  if (matched < 0) return BusStatus(matched, what);
+  const SlotHandle slot(raw_slot);
+  RETURN_IF_ERROR(CallManager(bus, "Subscribe", what, "").status());
+  if (row.job != UnitJob::kStop) ForgetFailures(bus, unit);
+  ASSIGN_OR_RETURN(const MessageHandle reply,
+                   CallManager(bus, row.method, what, "ss", unit.c_str(), "replace"));
+  const char* path = nullptr;
+  if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
+    return BusStatus(result, what);
+  is_queued = true;
+  RETURN_IF_ERROR(Annotate(AwaitJob(bus, results, path, unit, limit), what));
+  const std::string& result = results[path];
+  const ResultRow* meaning = RowOf(result);
+  if (meaning == nullptr) return result;
+  if (!meaning->good) return std::string(meaning->meaning);
+  return EarlyDeath(bus, row.job, unit);
+}
+
+// The same for a job that was queued over a connection that is lost: systemd keeps its jobs when it
+// executes itself anew, but not who waits for them.
+absl::StatusOr<std::string> FollowJob(sd_bus* bus, const JobRow& row, const std::string& unit,
+                                      const TimeLimit& limit) {
+  while (true) {
+    ASSIGN_OR_RETURN(const bool has_job, HasJob(bus, unit));
+    if (!has_job) break;
+    if (absl::Now() >= limit.end)
+      return Annotate(NotFinished(bus, unit, limit.timeout), absl::StrCat(row.word, " ", unit));
+    Pause(bus);
+  }
+  ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus, unit));
+  std::string failure = FailureInState(row.job, status);
+  if (!failure.empty()) return failure;
+  return EarlyDeath(bus, row.job, unit);
+}
+
 constexpr absl::Duration kConnectPoll = absl::Milliseconds(200);
+// For one piece of work. An upgrade executes systemd anew for itself and for each of its libraries.
+constexpr int kMaxConnections = 5;
 
 absl::StatusOr<BusHandle> Connect(const std::string& address, Clock& clock) {
   const absl::Time deadline = clock.Now() + kConnectPatience;
@@ -237,6 +205,20 @@ absl::StatusOr<BusHandle> Connect(const std::string& address, Clock& clock) {
     absl::StatusOr<BusHandle> bus = OpenSystemd(address);
     const bool may_pass = absl::IsUnavailable(bus.status()) || absl::IsNotFound(bus.status());
     if (!may_pass || clock.Now() >= deadline) return bus;
+    clock.Sleep(kConnectPoll);
+  }
+}
+
+// Does `work` over a connection of its own, and anew over another one when systemd drops it.
+absl::Status OverBus(const std::string& address, Clock& clock,
+                     absl::FunctionRef<absl::Status(sd_bus*)> work) {
+  for (int left = kMaxConnections;; --left) {
+    absl::Status status;
+    {
+      ASSIGN_OR_RETURN(const BusHandle bus, Connect(address, clock));
+      status = work(bus.get());
+    }
+    if (!absl::IsUnavailable(status) || left == 1) return status;
     clock.Sleep(kConnectPoll);
   }
 }
@@ -251,120 +233,99 @@ SdBusUnitManager::SdBusUnitManager(sys::ProcessRunner& processes, Clock& clock, 
       job_timeout_(job_timeout) {}
 
 absl::StatusOr<UnitStatus> SdBusUnitManager::GetStatus(const std::string& unit) {
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  return ReadStatus(bus.get(), unit);
+  UnitStatus status;
+  RETURN_IF_ERROR(OverBus(address_, clock_, [&](sd_bus* bus) -> absl::Status {
+    ASSIGN_OR_RETURN(status, ReadStatus(bus, unit));
+    return absl::OkStatus();
+  }));
+  return status;
 }
 
 absl::StatusOr<std::vector<std::string>> SdBusUnitManager::ListFailed() {
-  constexpr char kWhat[] = "listing failed units";
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  ASSIGN_OR_RETURN(const MessageHandle reply,
-                   CallManager(bus.get(), "ListUnitsFiltered", kWhat, "as", 1, "failed"));
-  int result = sd_bus_message_enter_container(reply.get(), 'a', "(ssssssouso)");
   std::vector<std::string> names;
-  while (result >= 0) {
-    const char *name = nullptr, *text = nullptr;
-    uint32_t job = 0;
-    result = sd_bus_message_read(reply.get(), "(ssssssouso)", &name, &text, &text, &text, &text,
-                                 &text, &text, &job, &text, &text);
-    if (result <= 0) break;
-    names.emplace_back(name);
-  }
-  if (result < 0) return ErrnoStatus(-result, kWhat);
+  RETURN_IF_ERROR(OverBus(address_, clock_, [&](sd_bus* bus) -> absl::Status {
+    constexpr char kWhat[] = "listing failed units";
+    names.clear();
+    ASSIGN_OR_RETURN(const MessageHandle reply,
+                     CallManager(bus, "ListUnitsFiltered", kWhat, "as", 1, "failed"));
+    int result = sd_bus_message_enter_container(reply.get(), 'a', "(ssssssouso)");
+    while (result >= 0) {
+      const char *name = nullptr, *text = nullptr;
+      uint32_t job = 0;
+      result = sd_bus_message_read(reply.get(), "(ssssssouso)", &name, &text, &text, &text, &text,
+                                   &text, &text, &job, &text, &text);
+      if (result <= 0) break;
+      names.emplace_back(name);
+    }
+    return result < 0 ? BusStatus(result, kWhat) : absl::OkStatus();
+  }));
   return names;
 }
 
 absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   const JobRow& row = RowOf(job);
-  const std::string what = absl::StrCat(row.word, " ", unit);
-  JobResults results;
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  sd_bus_slot* raw_slot = nullptr;
-  const int matched =
-      sd_bus_match_signal(bus.get(), &raw_slot, internal::kService, internal::kManagerPath,
-                          internal::kManager, "JobRemoved", &OnJobRemoved, &results);
-  if (matched < 0) return ErrnoStatus(-matched, what);
-  const SlotHandle slot(raw_slot);
-  RETURN_IF_ERROR(CallManager(bus.get(), "Subscribe", what, "").status());
-  if (job != UnitJob::kStop) ForgetFailures(bus.get(), unit);
   const absl::Time began = absl::Now();
-  ASSIGN_OR_RETURN(const MessageHandle reply,
-                   CallManager(bus.get(), row.method, what, "ss", unit.c_str(), "replace"));
-  const char* path = nullptr;
-  if (const int result = sd_bus_message_read(reply.get(), "o", &path); result < 0)
-    return ErrnoStatus(-result, what);
-  if (const absl::Status ended = AwaitJob(bus.get(), results, path, job_timeout_); !ended.ok()) {
-    const auto status = ReadStatus(bus.get(), unit);
-    const std::string now =
-        status.ok() ? absl::StrCat("; it is ", status->active_state, " (", status->sub_state, ")")
-                    : std::string();
-    return Annotate(
-        absl::Status(ended.code(),
-                     absl::StrCat(ended.message(), now, " and continues; `systemctl stop ", unit,
-                                  "` ends it, a TimeoutStartSec= would", JournalOf(unit, began))),
-        what);
-  }
-
-  const std::string& result = results[path];
-  const ResultRow* meaning = RowOf(result);
-  if (meaning == nullptr || !meaning->good)
-    return absl::InternalError(absl::StrCat(
-        what, ": ", meaning == nullptr ? result : meaning->meaning, JournalOf(unit, began)));
-  if (job == UnitJob::kStop) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const bool died, DiesAtOnce(bus.get(), unit));
-  if (died)
-    return absl::InternalError(
-        absl::StrCat(what, ": it started and failed at once", JournalOf(unit, began)));
-  return absl::OkStatus();
+  const TimeLimit limit = {job_timeout_, began + job_timeout_};
+  std::string failure;
+  bool is_queued = false;
+  const absl::Status status = OverBus(address_, clock_, [&](sd_bus* bus) -> absl::Status {
+    ASSIGN_OR_RETURN(failure, is_queued ? FollowJob(bus, row, unit, limit)
+                                        : RunJob(bus, row, unit, limit, is_queued));
+    return absl::OkStatus();
+  });
+  if (absl::IsDeadlineExceeded(status))
+    return absl::DeadlineExceededError(absl::StrCat(status.message(), JournalOf(unit, began)));
+  RETURN_IF_ERROR(status);
+  if (failure.empty()) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat(row.word, " ", unit, ": ", failure, JournalOf(unit, began)));
 }
 
 absl::Status SdBusUnitManager::SetEnabled(const std::string& unit, bool enabled) {
   const std::string what = absl::StrCat(enabled ? "enabling " : "disabling ", unit);
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  if (!enabled) {
-    RETURN_IF_ERROR(CallManager(bus.get(), "DisableUnitFiles", what, "asb", 1, unit.c_str(),
-                                /*runtime=*/0)
-                        .status());
-    return Reload(bus.get());
-  }
-  ASSIGN_OR_RETURN(const MessageHandle reply,
-                   CallManager(bus.get(), "EnableUnitFiles", what, "asbb", 1, unit.c_str(),
-                               /*runtime=*/0, /*force=*/0));
-  int has_install_section = 0;
-  if (const int result = sd_bus_message_read(reply.get(), "b", &has_install_section); result < 0)
-    return ErrnoStatus(-result, what);
-  if (has_install_section == 0)
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, ": its file has no [Install] section, so it cannot be enabled; leave `enabled` out"));
-  return Reload(bus.get());
+  return OverBus(address_, clock_, [&](sd_bus* bus) -> absl::Status {
+    if (!enabled) {
+      // Also the links that would be gone after the next boot.
+      for (const int runtime : {0, 1})
+        RETURN_IF_ERROR(
+            CallManager(bus, "DisableUnitFiles", what, "asb", 1, unit.c_str(), runtime).status());
+      return Reload(bus);
+    }
+    ASSIGN_OR_RETURN(const MessageHandle reply,
+                     CallManager(bus, "EnableUnitFiles", what, "asbb", 1, unit.c_str(),
+                                 /*runtime=*/0, /*force=*/0));
+    int has_install_section = 0;
+    if (const int result = sd_bus_message_read(reply.get(), "b", &has_install_section); result < 0)
+      return BusStatus(result, what);
+    if (has_install_section == 0)
+      return absl::FailedPreconditionError(absl::StrCat(
+          what,
+          ": its file has no [Install] section, so it cannot be enabled; leave `enabled` out"));
+    return Reload(bus);
+  });
 }
 
 absl::Status SdBusUnitManager::SetMasked(const std::string& unit, bool masked) {
   const std::string what = absl::StrCat(masked ? "masking " : "unmasking ", unit);
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  if (masked) {
-    RETURN_IF_ERROR(CallManager(bus.get(), "MaskUnitFiles", what, "asbb", 1, unit.c_str(),
-                                /*runtime=*/0, /*force=*/0)
-                        .status());
-  } else {
-    RETURN_IF_ERROR(CallManager(bus.get(), "UnmaskUnitFiles", what, "asb", 1, unit.c_str(),
-                                /*runtime=*/0)
-                        .status());
-  }
-  return Reload(bus.get());
+  return OverBus(address_, clock_, [&](sd_bus* bus) -> absl::Status {
+    const auto reply = masked ? CallManager(bus, "MaskUnitFiles", what, "asbb", 1, unit.c_str(),
+                                            /*runtime=*/0, /*force=*/0)
+                              : CallManager(bus, "UnmaskUnitFiles", what, "asb", 1, unit.c_str(),
+                                            /*runtime=*/0);
+    RETURN_IF_ERROR(reply.status());
+    return Reload(bus);
+  });
 }
 
-absl::Status SdBusUnitManager::DaemonReload() {
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  return Reload(bus.get());
-}
+absl::Status SdBusUnitManager::DaemonReload() { return OverBus(address_, clock_, &Reload); }
 
 // Not the manager's Reboot(), which stops no unit.
 absl::Status SdBusUnitManager::StartReboot() {
-  ASSIGN_OR_RETURN(const BusHandle bus, Connect(address_, clock_));
-  return CallManager(bus.get(), "StartUnit", "starting reboot.target", "ss", "reboot.target",
-                     "replace-irreversibly")
-      .status();
+  return OverBus(address_, clock_, [](sd_bus* bus) {
+    return CallManager(bus, "StartUnit", "starting reboot.target", "ss", "reboot.target",
+                       "replace-irreversibly")
+        .status();
+  });
 }
 
 std::string SdBusUnitManager::JournalOf(const std::string& unit, absl::Time since) {

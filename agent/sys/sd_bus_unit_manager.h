@@ -21,8 +21,8 @@ inline constexpr absl::Duration kUnitJobTimeout = absl::Minutes(15);
 // down, when nothing has failed and the end of this process is near.
 inline constexpr absl::Duration kConnectPatience = absl::Seconds(20);
 
-// Opens a connection for each call, so that a restarted dbus or systemd is not a special case; as
-// root it talks to systemd directly and needs no dbus-daemon. Thread-safe.
+// Opens a connection for each call, and another one where systemd drops it meanwhile; as root it
+// talks to systemd directly and needs no dbus-daemon. Thread-safe.
 class SdBusUnitManager final : public UnitManager {
  public:
   // `processes` runs journalctl for error messages. `address`: a D-Bus address for tests; empty:

@@ -83,7 +83,8 @@ class FileSystem {
   // Creates missing parents too, with 0755; an existing directory is left as it is.
   virtual absl::Status MakeDirectory(const std::string& path, mode_t mode) = 0;
   // Removes a file, a link or an empty directory; `recursive` also removes the contents, without
-  // leaving the file system or following links. It is a success if nothing is there.
+  // following links. It is a success if nothing is there. FailedPrecondition at a mount, be it
+  // `path` itself or below: what is mounted is left alone.
   virtual absl::Status Remove(const std::string& path, bool recursive) = 0;
   virtual absl::StatusOr<std::string> ReadLink(const std::string& path) = 0;
   // Replaces a file or a link at `path` in one step; a directory there is an error.

@@ -26,6 +26,16 @@ bool IsDots(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+// Whether `folder` is the root of a mount. Devices alone do not tell: a bind mount has that of the
+// folder around it.
+bool IsMounted(const Folder& folder, const Folder& parent) {
+  struct statx info = {};
+  if (::statx(folder.fd(), "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
+      (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+    return (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  return folder.device() != parent.device();  // a kernel before 5.8
+}
+
 bool IsDenied(int result) { return result < 0 && (errno == EACCES || errno == EPERM); }
 
 // The group of root has no other members.
@@ -213,9 +223,16 @@ absl::Status Folder::RemoveTree(const std::string& name, const std::string& path
   const absl::StatusOr<Folder> child = Enter(name, "removing", path);
   if (absl::IsNotFound(child.status())) return absl::OkStatus();
   RETURN_IF_ERROR(child.status());
+  if (IsMounted(*child, *this))
+    return absl::FailedPreconditionError(
+        absl::StrCat("removing ", path,
+                     ": a file system is mounted there; unmount it first (umount ", path, ")"));
   if (depth > 0 && child->device() != device())
-    return absl::FailedPreconditionError(absl::StrCat(
-        "removing ", path, ": another file system is mounted there; unmount it first"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("removing ", path,
+                     ": it is on another device than what it lies in, as a subvolume of "
+                     "btrfs is; remove it by itself (btrfs subvolume delete ",
+                     path, ")"));
   RETURN_IF_ERROR(child->Empty(path, depth));
   const int result = AsOwner([&] { return ::unlinkat(fd(), name.c_str(), AT_REMOVEDIR); });
   return result == 0 || errno == ENOENT ? absl::OkStatus() : FileError(errno, "removing", path);

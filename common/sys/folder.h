@@ -75,8 +75,8 @@ class Folder {
                            const std::string& path) const;
   // Sorted.
   absl::StatusOr<std::vector<std::string>> Names(const std::string& path) const;
-  // Empties and removes the directory `name` without following links or leaving its file system. It
-  // is a success if nothing is there.
+  // Empties and removes the directory `name` without following links. It is a success if nothing is
+  // there. FailedPrecondition where something is mounted, be it `name` itself: that is left alone.
   absl::Status RemoveTree(const std::string& name, const std::string& path) const;
   // Makes the folder's list of names durable.
   absl::Status Sync(const std::string& path) const;

@@ -20,6 +20,7 @@ class FakeUnitManager final : public agent::UnitManager {
                                 .sub_state = "dead",
                                 .unit_file_state = "disabled"};
     absl::Status job_error = {};  // of every job
+    bool has_only_also = false;   // its [Install] section: enabling it changes only others
   };
   std::map<std::string, Unit> units;
 
@@ -66,7 +67,8 @@ class FakeUnitManager final : public agent::UnitManager {
   absl::Status SetEnabled(const std::string& unit, bool enabled) override {
     absl::MutexLock lock(&mutex_);
     log_.push_back(absl::StrCat(enabled ? "enable " : "disable ", unit));
-    units[unit].status.unit_file_state = enabled ? "enabled" : "disabled";
+    if (!units[unit].has_only_also)
+      units[unit].status.unit_file_state = enabled ? "enabled" : "disabled";
     return absl::OkStatus();
   }
 

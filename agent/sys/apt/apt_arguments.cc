@@ -68,6 +68,10 @@ std::vector<std::string> AptGetUpgradeSimulation() {
   return Simulation({"upgrade", "--with-new-pkgs"});
 }
 
+std::vector<std::string> AptGetFixBroken() {
+  return AptGet({"--fix-broken", "--no-remove", "install"});
+}
+
 std::vector<std::string> DpkgConfigureAll() {
   return {"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"};
 }

@@ -21,6 +21,9 @@ std::vector<std::string> AptGetSimulation(const PackageTransaction& transaction,
 // The same for newer versions of all packages. None is removed, and packages on hold stay.
 std::vector<std::string> AptGetUpgradeSimulation();
 
+// Completes packages that lack dependencies; fails where it would have to remove some instead.
+std::vector<std::string> AptGetFixBroken();
+
 // Configures the packages that an interrupted dpkg left unpacked.
 std::vector<std::string> DpkgConfigureAll();
 

@@ -49,6 +49,10 @@ constexpr absl::string_view kReach =
     "does the node reach it? Check its name service, its routes and apt's proxy";
 constexpr absl::string_view kKey =
     "set the key that signs it in package_repository (key, key_file or signed_by)";
+constexpr absl::string_view kIncomplete =
+    "installed packages lack what they depend on: add the repository that has it "
+    "(package_repository), or remove them (state: absent); --fix-broken by hand may remove "
+    "packages that no task names";
 constexpr HintRow kHints[] = {
     {"Hash Sum mismatch", kLies},
     {"unexpected size", kLies},
@@ -62,6 +66,7 @@ constexpr HintRow kHints[] = {
     {"onnect", kReach},
     {"imeout", kReach},
     {"imed out", kReach},
+    {"--fix-broken install", kIncomplete},
     {"epends: ", "name versions that fit together, or add the repository that has them"},
     {"Conflicts: ", "remove one of them (state: absent), or do without the other"},
     {"Packages were downgraded", "if that is intended, write allow_downgrade: true"},

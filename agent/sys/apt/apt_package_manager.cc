@@ -1,6 +1,7 @@
 #include "agent/sys/apt/apt_package_manager.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -41,7 +42,8 @@ AptPackageManager::AptPackageManager(sys::FileSystem& files, sys::ProcessRunner&
       clock_(clock),
       options_(std::move(options)),
       age_(files, clock, absl::StrCat(options_.work_folder, "/updated"), kSourcesFile,
-           kSourcesFolder) {}
+           kSourcesFolder),
+      marks_(files, options_.work_folder) {}
 
 absl::StatusOr<std::shared_ptr<const DpkgStatus>> AptPackageManager::ReadStatus() {
   ASSIGN_OR_RETURN(const std::optional<sys::FileStat> stat, files_.Stat(kStatusFile));
@@ -60,6 +62,7 @@ absl::StatusOr<std::shared_ptr<const DpkgStatus>> AptPackageManager::ReadStatus(
 
 absl::StatusOr<std::map<std::string, PackageStatus>> AptPackageManager::Query(
     const std::vector<std::string>& names, bool with_candidates) {
+  TryToRestoreMarks();
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
   std::map<std::string, AptPolicy> policies;
   if (with_candidates && !names.empty()) {
@@ -127,6 +130,7 @@ absl::StatusOr<std::vector<PackageUpgrade>> AptPackageManager::OnlySecurity(
 }
 
 absl::StatusOr<std::vector<PackageUpgrade>> AptPackageManager::Upgrades(UpgradeScope scope) {
+  TryToRestoreMarks();
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
   ASSIGN_OR_RETURN(
       const sys::ProcessResult result,
@@ -205,11 +209,14 @@ absl::StatusOr<bool> AptPackageManager::Repair(const std::string& name,
   return result.ok();
 }
 
+bool AptPackageManager::IsInterrupted(const DpkgStatus& status) {
+  const auto journal = files_.List(kJournalFolder);
+  return (journal.ok() && !journal->empty()) || !status.half_done().empty();
+}
+
 absl::Status AptPackageManager::RepairInterrupted(const PackageObserver& observer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
-  const auto journal = files_.List(kJournalFolder);
-  const bool has_journal = journal.ok() && !journal->empty();
-  if (!has_journal && status->half_done().empty()) return absl::OkStatus();
+  if (!IsInterrupted(*status)) return absl::OkStatus();
   const std::string what = status->half_done().empty()
                                ? ""
                                : absl::StrCat(" of ", absl::StrJoin(status->half_done(), ", "));
@@ -218,11 +225,12 @@ absl::Status AptPackageManager::RepairInterrupted(const PackageObserver& observe
                                        " (dpkg --configure -a)"),
                           DpkgConfigureAll(), observer));
   // apt-get may finish work that dpkg cannot finish alone, above all a missing dependency.
-  if (!configured)
-    RETURN_IF_ERROR(Repair("repairing broken dependencies (apt-get --fix-broken install)",
-                           AptGet({"--fix-broken", "install"}), observer)
-                        .status());
-  return absl::OkStatus();
+  return configured ? absl::OkStatus() : FixBroken(observer).status();
+}
+
+absl::StatusOr<bool> AptPackageManager::FixBroken(const PackageObserver& observer) {
+  return Repair("repairing broken dependencies (apt-get --fix-broken install)", AptGetFixBroken(),
+                observer);
 }
 
 void AptPackageManager::PauseForServer(int attempt, const PackageObserver& observer) {
@@ -282,8 +290,7 @@ absl::StatusOr<bool> AptPackageManager::Remedy(const AptFailure& failure,
       return Repair("repairing an interrupted package transaction (dpkg --configure -a)",
                     DpkgConfigureAll(), observer);
     case AptRemedy::kFixBroken:
-      return Repair("repairing broken dependencies (apt-get --fix-broken install)",
-                    AptGet({"--fix-broken", "install"}), observer);
+      return FixBroken(observer);
     case AptRemedy::kWaitForLock:
       RETURN_IF_ERROR(AwaitLock(observer));
       return true;
@@ -368,16 +375,20 @@ absl::StatusOr<std::vector<std::string>> AptPackageManager::Dependencies(
   return absl::StrSplit(result.out, '\n', absl::SkipEmpty());
 }
 
-absl::Status AptPackageManager::Mark(const PackageTransaction& transaction,
-                                     const std::vector<std::string>& held,
-                                     const std::vector<std::string>& dependencies,
+absl::Status AptPackageManager::Mark(const PackageTransaction& transaction, const AptMarks& marks,
                                      const PackageObserver& observer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
-  std::vector<std::string> hold = transaction.hold;
-  for (const std::string& name : held)
-    if (!status->IsHeld(name) && !status->InstalledVersion(name).empty() &&
+  // apt-mark refuses the names of packages that have gone.
+  const auto is_there = [&status](const std::string& name) {
+    return !status->InstalledVersion(name).empty() ||
+           absl::c_linear_search(status->half_done(), name.substr(0, name.find(':')));
+  };
+  std::vector<std::string> hold = transaction.hold, dependencies;
+  for (const std::string& name : marks.held)
+    if (!status->IsHeld(name) && is_there(name) &&
         !absl::c_linear_search(transaction.release, name))
       hold.push_back(name);
+  absl::c_copy_if(marks.dependencies, std::back_inserter(dependencies), is_there);
   const struct {
     const char* verb;
     const std::vector<std::string>& names;
@@ -393,22 +404,45 @@ absl::Status AptPackageManager::Mark(const PackageTransaction& transaction,
   return absl::OkStatus();
 }
 
+absl::Status AptPackageManager::RestoreMarks(const PackageObserver& observer) {
+  ASSIGN_OR_RETURN(const AptMarks marks, marks_.Read());
+  if (marks.empty()) return absl::OkStatus();
+  const std::string what = "restoring the marks of packages that an interrupted transaction left";
+  Tell(observer, what);
+  RETURN_IF_ERROR(
+      Annotate(Mark({}, marks, observer), absl::StrCat(what, " (", marks_.path(), ")")));
+  return marks_.Remove();
+}
+
+void AptPackageManager::TryToRestoreMarks() {
+  const absl::StatusOr<AptMarks> marks = marks_.Read();
+  if (!marks.ok() || marks->empty()) return;
+  if (!transaction_mutex_.TryLock()) return;
+  const auto status = ReadStatus();
+  // The next transaction repairs first, and tells what is wrong with the marks.
+  if (status.ok() && !IsInterrupted(**status) && !options_.find_lock_holder().has_value())
+    RestoreMarks({}).IgnoreError();
+  transaction_mutex_.Unlock();
+}
+
 absl::Status AptPackageManager::Apply(const PackageTransaction& transaction,
                                       const PackageObserver& observer) {
   if (transaction.empty()) return absl::OkStatus();
   absl::MutexLock lock(&transaction_mutex_);
   RETURN_IF_ERROR(AwaitLock(observer));
   RETURN_IF_ERROR(RepairInterrupted(observer));
-  ASSIGN_OR_RETURN(const std::vector<std::string> held, Held(transaction));
-  if (!transaction.install.empty() || !transaction.remove.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> dependencies, Dependencies(transaction));
-    const absl::Status installed = Install(transaction, observer);
-    // Whatever happened to the other packages: those that were held stay so.
-    const absl::Status marked =
-        Mark(installed.ok() ? transaction : PackageTransaction{}, held, dependencies, observer);
-    return installed.ok() ? marked : installed;
-  }
-  return Mark(transaction, held, {}, observer);
+  RETURN_IF_ERROR(RestoreMarks(observer));
+  AptMarks marks;
+  ASSIGN_OR_RETURN(marks.held, Held(transaction));
+  if (transaction.install.empty() && transaction.remove.empty())
+    return Mark(transaction, marks, observer);
+  ASSIGN_OR_RETURN(marks.dependencies, Dependencies(transaction));
+  if (!marks.empty()) RETURN_IF_ERROR(marks_.Write(marks));
+  const absl::Status installed = Install(transaction, observer);
+  // Whatever happened to the other packages: those that were held stay so.
+  absl::Status marked = Mark(installed.ok() ? transaction : PackageTransaction{}, marks, observer);
+  if (marked.ok() && !marks.empty()) marked = marks_.Remove();
+  return installed.ok() ? marked : installed;
 }
 
 absl::StatusOr<bool> AptPackageManager::IsOlder(const std::string& a, const std::string& b) {

@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/sys/apt/apt_marks.h"
 #include "agent/sys/apt/apt_output.h"
 #include "agent/sys/apt/dpkg_status.h"
 #include "agent/sys/list_age.h"
@@ -31,7 +32,8 @@ struct AptOptions {
 // A transaction survives the death of the agent: apt-get has a session of its own and writes to
 // files in `work_folder`, never into a pipe that would break under it, and the agent's unit has
 // KillMode=process. A restarted agent checks its step again, finds the lock held, waits and reports
-// by whom; the half-done work of a killed dpkg is repaired first.
+// by whom; the half-done work of a killed dpkg is repaired first. Marks that apt-get removed
+// meanwhile are restored by the next transaction, or by the first look that finds the lock free.
 class AptPackageManager final : public PackageManager {
  public:
   AptPackageManager(sys::FileSystem& files, sys::ProcessRunner& processes, Clock& clock,
@@ -63,6 +65,9 @@ class AptPackageManager final : public PackageManager {
   // Finishes the half-done work of an earlier transaction as far as possible: the rest shows in the
   // next transaction, which may be the one that removes the culprit.
   absl::Status RepairInterrupted(const PackageObserver& observer);
+  bool IsInterrupted(const DpkgStatus& status);
+  // Removes no package to that end: no task names it.
+  absl::StatusOr<bool> FixBroken(const PackageObserver& observer);
   absl::StatusOr<bool> Repair(const std::string& name, std::vector<std::string> argv,
                               const PackageObserver& observer);
   void PauseForServer(int attempt, const PackageObserver& observer);
@@ -70,8 +75,12 @@ class AptPackageManager final : public PackageManager {
   absl::Status Install(const PackageTransaction& transaction, const PackageObserver& observer);
   // Holds and releases packages, and restores the marks that apt-get removed on its way: holds, and
   // those of dependencies.
-  absl::Status Mark(const PackageTransaction& transaction, const std::vector<std::string>& held,
-                    const std::vector<std::string>& dependencies, const PackageObserver& observer);
+  absl::Status Mark(const PackageTransaction& transaction, const AptMarks& marks,
+                    const PackageObserver& observer);
+  // Restores those that a transaction of an earlier agent has left.
+  absl::Status RestoreMarks(const PackageObserver& observer);
+  // The same, unless a transaction runs or was interrupted.
+  void TryToRestoreMarks();
   // Those packages that an upgrade names and that came as dependencies. apt-get itself takes a
   // package that is named for one that was asked for, --only-upgrade or not.
   absl::StatusOr<std::vector<std::string>> Dependencies(const PackageTransaction& transaction);
@@ -92,8 +101,9 @@ class AptPackageManager final : public PackageManager {
   Clock& clock_;
   const AptOptions options_;
   ListAge age_;
+  AptMarksFile marks_;
 
-  absl::Mutex transaction_mutex_;  // one at a time, held for minutes; never by Query()
+  absl::Mutex transaction_mutex_;  // one at a time, held for minutes; Query() never waits for it
   absl::Mutex cache_mutex_;
   std::shared_ptr<const DpkgStatus> cache_ ABSL_GUARDED_BY(cache_mutex_);
   int64_t cache_modified_ns_ ABSL_GUARDED_BY(cache_mutex_) = -1;

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,11 +60,20 @@ class PrivateBus {
     while (::read(output[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
     ::close(output[0]);
   }
-  ~PrivateBus() {
+  ~PrivateBus() { End(); }
+  // Drops all connections.
+  void End() {
+    if (pid_ <= 0) return;
     ::kill(pid_, SIGTERM);
     ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
   }
   const std::string& address() const { return address_; }  // empty: there is no dbus-daemon
+  std::string socket() const {
+    absl::string_view path = address_;
+    absl::ConsumePrefix(&path, "unix:path=");
+    return std::string(path.substr(0, path.find(',')));
+  }
 
  private:
   pid_t pid_ = -1;
@@ -92,6 +103,17 @@ class SmallSystemd {
   void DieAfterReads(int reads) {
     absl::MutexLock lock(&mutex_);
     reads_left_ = reads;
+  }
+  // `act` is called when the state is read for the last time of so many.
+  void ActAtRead(int reads, std::function<void()> act) {
+    absl::MutexLock lock(&mutex_);
+    reads_to_act_ = reads;
+    act_ = std::move(act);
+  }
+  // The unit has its job until that was asked so many times.
+  void KeepJob(int looks) {
+    absl::MutexLock lock(&mutex_);
+    job_looks_ = looks;
   }
   std::vector<std::string> log() {
     absl::MutexLock lock(&mutex_);
@@ -167,6 +189,10 @@ class SmallSystemd {
     if (name == "Result") return sd_bus_message_append(reply, "s", "success");
     if (name == "ExecMainExitTimestampMonotonic") return sd_bus_message_append(reply, "t", 7ul);
     if (name == "ActiveState" && Self(data).reads_left_-- == 0) Self(data).active_state_ = "failed";
+    if (name == "ActiveState" && --Self(data).reads_to_act_ == 0) Self(data).act_();
+    if (name == "Job")
+      return --Self(data).job_looks_ >= 0 ? sd_bus_message_append(reply, "(uo)", 8u, "/job/8")
+                                          : sd_bus_message_append(reply, "(uo)", 0u, "/");
     if (name == "NeedDaemonReload") return sd_bus_message_append(reply, "b", 1);
     return sd_bus_message_append(reply, "s",
                                  name == "ActiveState" ? Self(data).active_state_.c_str()
@@ -200,6 +226,7 @@ class SmallSystemd {
         SD_BUS_PROPERTY("SubState", "s", OnProperty, 0, 0),
         SD_BUS_PROPERTY("UnitFileState", "s", OnProperty, 0, 0),
         SD_BUS_PROPERTY("NeedDaemonReload", "b", OnProperty, 0, 0),
+        SD_BUS_PROPERTY("Job", "(uo)", OnProperty, 0, 0),
         SD_BUS_PROPERTY("ConditionResult", "b", OnProperty, 0, 0),
         SD_BUS_VTABLE_END};
     static const sd_bus_vtable kServiceTable[] = {
@@ -221,7 +248,7 @@ class SmallSystemd {
     while (!stop_) {
       while (sd_bus_process(bus.get(), nullptr) > 0) {
       }
-      sd_bus_wait(bus.get(), 20'000);
+      if (sd_bus_wait(bus.get(), 20'000) == -ENOTCONN) break;
     }
   }
 
@@ -231,6 +258,9 @@ class SmallSystemd {
   std::string result_ ABSL_GUARDED_BY(mutex_) = "done";
   std::string type_ ABSL_GUARDED_BY(mutex_) = "simple";
   int reads_left_ ABSL_GUARDED_BY(mutex_) = 1000;
+  int reads_to_act_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void()> act_ ABSL_GUARDED_BY(mutex_);
+  int job_looks_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string active_state_ ABSL_GUARDED_BY(mutex_) = "active";
   std::vector<std::string> log_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // last: it uses the members above
@@ -344,9 +374,9 @@ TEST_F(SdBusUnitManagerTest, ReadsUnitFilesAgainAfterItChangedThem) {
   ASSERT_OK(units_->SetMasked("munge.service", true));
   ASSERT_OK(units_->SetMasked("munge.service", false));
   ASSERT_OK(units_->DaemonReload());
-  EXPECT_THAT(systemd_->log(),
-              ElementsAre("EnableUnitFiles", "Reload", "DisableUnitFiles", "Reload",
-                          "MaskUnitFiles", "Reload", "UnmaskUnitFiles", "Reload", "Reload"));
+  EXPECT_THAT(systemd_->log(), ElementsAre("EnableUnitFiles", "Reload", "DisableUnitFiles",
+                                           "DisableUnitFiles", "Reload", "MaskUnitFiles", "Reload",
+                                           "UnmaskUnitFiles", "Reload", "Reload"));
 }
 
 TEST_F(SdBusUnitManagerTest, SaysWhenThereIsNoSystemd) {
@@ -380,11 +410,72 @@ class ClockOfARestart final : public Clock {
 TEST_F(SdBusUnitManagerTest, WaitsForASystemdThatExecutesItselfAnew) {
   const testing::TempDir temp;
   const std::string path = temp.path() + "/private";
-  absl::string_view socket = bus_.address();
-  ASSERT_TRUE(absl::ConsumePrefix(&socket, "unix:path="));
-  ClockOfARestart clock(std::string(socket.substr(0, socket.find(','))), path);
+  ClockOfARestart clock(bus_.socket(), path);
   SdBusUnitManager units(processes_, clock, "unix:path=" + path);
   EXPECT_OK(units.GetStatus("munge.service"));
+}
+
+// A systemd that executes itself anew drops its connections, and is reached by the same path then.
+class DroppedConnectionTest : public SdBusUnitManagerTest {
+ protected:
+  void SetUp() override {
+    SdBusUnitManagerTest::SetUp();
+    if (HasFatalFailure()) return;
+    later_ = std::make_unique<SmallSystemd>(later_bus_.address());
+    std::filesystem::create_symlink(bus_.socket(), path_);
+    units_ = std::make_unique<SdBusUnitManager>(processes_, clock_, "unix:path=" + path_,
+                                                absl::Seconds(1));
+  }
+  // When the unit's state is read for the last time of so many.
+  void DropAtRead(int reads) {
+    systemd_->ActAtRead(reads, [this] {
+      std::filesystem::remove(path_);
+      std::filesystem::create_symlink(later_bus_.socket(), path_);
+      bus_.End();
+    });
+  }
+
+  testing::TempDir temp_;
+  const std::string path_ = temp_.path() + "/private";
+  PrivateBus later_bus_;
+  std::unique_ptr<SmallSystemd> later_;
+};
+
+TEST_F(DroppedConnectionTest, ReadsAgain) {
+  DropAtRead(1);
+  const auto status = units_->GetStatus("munge.service");
+  ASSERT_OK(status);
+  EXPECT_EQ(status->active_state, "active");
+}
+
+// The state is read once before the job is queued.
+TEST_F(DroppedConnectionTest, QueuesAJobThatSystemdDoesNotHave) {
+  DropAtRead(1);
+  EXPECT_OK(units_->Run(UnitJob::kRestart, "munge.service"));
+  EXPECT_THAT(systemd_->log(), ElementsAre("Subscribe"));
+  EXPECT_THAT(later_->log(), ElementsAre("Subscribe", "RestartUnit munge.service"));
+}
+
+TEST_F(DroppedConnectionTest, FollowsAJobThatSystemdHas) {
+  later_->KeepJob(3);
+  DropAtRead(2);
+  EXPECT_OK(units_->Run(UnitJob::kStart, "munge.service"));
+  EXPECT_THAT(systemd_->log(), ElementsAre("Subscribe", "StartUnit munge.service"));
+  EXPECT_THAT(later_->log(), ::testing::IsEmpty());
+}
+
+TEST_F(DroppedConnectionTest, JudgesAJobByTheStateThatItLeft) {
+  later_->SetResult("", "failed");
+  DropAtRead(2);
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kInternal, Said()));
+}
+
+TEST_F(DroppedConnectionTest, GivesUpAJobThatNeverEnds) {
+  later_->KeepJob(1'000'000);
+  DropAtRead(2);
+  EXPECT_THAT(units_->Run(UnitJob::kStart, "munge.service"),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, Said()));
 }
 
 }  // namespace

@@ -143,6 +143,14 @@ TEST(AptFailure, TellsTheCauseInFewWords) {
        "E: Unable to correct problems, you have held broken packages.\n",
        "needy : Depends: nosuch (>= 2) but it is not installable; name versions that fit together, "
        "or add the repository that has them"},
+      {"The following packages have unmet dependencies:\n"
+       " vendor : Depends: libvendor but it is not installed\n"
+       "E: Unmet dependencies. Try 'apt --fix-broken install' with no packages (or specify a "
+       "solution).\n",
+       "vendor : Depends: libvendor but it is not installed\nUnmet dependencies. Try 'apt "
+       "--fix-broken install' with no packages (or specify a solution); installed packages lack "
+       "what they depend on: add the repository that has it (package_repository), or remove them "
+       "(state: absent); --fix-broken by hand may remove packages that no task names"},
       {"E: Failed to fetch file:/srv/repo/./tool_1.0_all.deb  Hash Sum mismatch\n"
        "   Hashes of expected file:\n    - SHA256:12\n"
        "E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?\n",

@@ -31,6 +31,7 @@ using ::testing::Not;
 using ::testing::Pair;
 
 constexpr char kStatusFile[] = "/var/lib/dpkg/status";
+constexpr char kMarksFile[] = "/var/lib/muster/apt/marks";
 
 std::string Stanza(const std::string& name, const std::string& state) {
   return absl::StrCat("Package: ", name, "\nStatus: install ok ", state,
@@ -84,7 +85,7 @@ class AptTest : public ::testing::Test {
     }
     if (std::find(argv.begin(), argv.end(), "--fix-broken") != argv.end()) {
       steps_.push_back("fix");
-      return {};
+      return fix_result_;
     }
     std::string step = "install";
     for (auto it = std::find(argv.begin(), argv.end(), "--"); it != argv.end(); ++it)
@@ -106,7 +107,7 @@ class AptTest : public ::testing::Test {
   testing::FakeProcessRunner processes_;
   testing::FakeClock clock_;
   absl::Time lock_until_ = absl::InfinitePast();
-  sys::ProcessResult update_result_, configure_result_;
+  sys::ProcessResult update_result_, configure_result_, fix_result_;
   int lists_locked_ = 0;                     // so many updates fail because of it
   std::vector<sys::ProcessResult> results_;  // of the next installs; then success
   std::vector<std::string> steps_, activities_;
@@ -266,6 +267,27 @@ TEST_F(AptTest, WhatCannotBeRepairedIsLeftToTheTransaction) {
   EXPECT_THAT(steps_, ElementsAre("configure", "fix", "install broken-"));
 }
 
+TEST_F(AptTest, RemovesNothingThatNobodyNamedToRepairTheRest) {
+  fix_result_ = Fails(
+      "The following packages will be REMOVED:\n  vendor\n"
+      "E: Packages need to be removed but remove is disabled.\n");
+  results_ = {
+      Fails("The following packages have unmet dependencies:\n"
+            " vendor : Depends: libvendor but it is not installed\n"
+            "E: Unmet dependencies. Try 'apt --fix-broken install' with no packages (or specify a "
+            "solution).\n")};
+  EXPECT_THAT(apt_.Apply({.install = {"munge"}}, observer_),
+              StatusIs(absl::StatusCode::kInternal, AllOf(Said(), HasSubstr("vendor : Depends"))));
+  EXPECT_THAT(steps_, ElementsAre("update", "install munge", "fix"));
+  EXPECT_THAT(output_, HasSubstr("will be REMOVED:\n  vendor\n")) << "it is in the record";
+  files_.AddFile(kStatusFile, Stanza("broken", "half-configured"));
+  configure_result_ = Fails("dpkg: error processing package broken (--configure):\n it failed\n");
+  ASSERT_OK(apt_.Apply({.remove = {"broken"}}, observer_));
+  for (const std::string& command : processes_.commands())
+    EXPECT_EQ(absl::StrContains(command, "--fix-broken"), absl::StrContains(command, "--no-remove"))
+        << command;
+}
+
 TEST_F(AptTest, WaitsForTheLockOfTheListsToo) {
   lists_locked_ = 2;
   ASSERT_OK(apt_.Update(absl::ZeroDuration(), observer_));
@@ -320,10 +342,59 @@ TEST_F(AptTest, HoldsAndReleasesAndPurges) {
 }
 
 TEST_F(AptTest, AnUpgradeLeavesDependenciesWhatTheyAre) {
+  files_.AddFile(kStatusFile,
+                 absl::StrCat(Stanza("bash", "installed"), Stanza("libc6", "installed")));
   processes_.On("apt-mark showauto -- libc6 bash", FakeProcessRunner::Prints("libc6\n"));
   EXPECT_OK(apt_.Apply({.install = {"libc6=2", "bash=2"}, .only_upgrade = true}, observer_));
   EXPECT_THAT(steps_, ElementsAre("update", "install libc6=2 bash=2", "apt-mark auto -- libc6"));
   EXPECT_THAT(processes_.commands(), Contains(HasSubstr("--only-upgrade")));
+}
+
+TEST_F(AptTest, KeepsTheMarksInAFileWhileAptGetRuns) {
+  const std::string plain = absl::StrCat(Stanza("bash", "installed"), Stanza("libc6", "installed"));
+  files_.AddFile(kStatusFile, absl::StrReplaceAll(plain, {{"install ok", "hold ok"}}));
+  processes_.On("apt-mark showauto -- bash libc6", FakeProcessRunner::Prints("libc6\n"));
+  std::string marks;
+  processes_.On("apt-get --yes --quiet -o APT::Status-Fd=3", [&](const sys::ProcessSpec& spec) {
+    marks = files_.Read(kMarksFile).value_or("");
+    files_.AddFile(kStatusFile, plain);
+    return AptGet(spec);
+  });
+  ASSERT_OK(apt_.Apply({.install = {"bash=2", "libc6=2"}, .only_upgrade = true}, observer_));
+  EXPECT_EQ(marks, "hold bash\nhold libc6\nauto libc6\n");
+  EXPECT_EQ(steps_.back(), "apt-mark auto -- libc6");
+  EXPECT_FALSE(files_.Has(kMarksFile));
+}
+
+TEST_F(AptTest, RestoresTheMarksThatAnEarlierAgentLeft) {
+  const std::string left = "hold bash\nhold gone\nauto libc6\n";
+  files_.AddFile(kMarksFile, left);
+  files_.AddFile(kStatusFile,
+                 absl::StrCat(Stanza("bash", "installed"), Stanza("libc6", "installed")));
+  lock_until_ = clock_.Now() + absl::Seconds(30);
+  ASSERT_OK(apt_.Query({"bash"}, false));
+  EXPECT_THAT(steps_, IsEmpty()) << "apt-get still runs";
+  lock_until_ = absl::InfinitePast();
+  ASSERT_OK(apt_.Query({"bash"}, false));
+  EXPECT_THAT(steps_, ElementsAre("apt-mark hold -- bash", "apt-mark auto -- libc6"));
+  ASSERT_OK(apt_.Query({"bash"}, false));
+  EXPECT_EQ(steps_.size(), 2u) << "once";
+
+  // The node went down meanwhile.
+  steps_.clear();
+  files_.AddFile(kMarksFile, left);
+  files_.AddFile(kStatusFile, Stanza("bash", "half-configured"));
+  ASSERT_OK(apt_.Query({"bash"}, false));
+  ASSERT_OK(apt_.Apply({.remove = {"nano"}}, observer_));
+  EXPECT_THAT(steps_, ElementsAre("configure", "apt-mark hold -- bash", "install nano-"));
+  EXPECT_FALSE(files_.Has(kMarksFile));
+
+  files_.AddFile(kMarksFile, left);
+  processes_.On("apt-mark", FakeProcessRunner::Prints("E: it failed", 100));
+  EXPECT_OK(apt_.Query({"bash"}, false));
+  EXPECT_THAT(apt_.Apply({.remove = {"nano"}}, observer_),
+              StatusIs(absl::StatusCode::kInternal, Said()));
+  EXPECT_TRUE(files_.Has(kMarksFile));
 }
 
 TEST_F(AptTest, ComparesVersionsAsDpkgDoes) {

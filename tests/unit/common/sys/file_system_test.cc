@@ -191,7 +191,19 @@ TEST_F(SmallDiskTest, AReadOnlyDiskIsNamed) {
 TEST_F(SmallDiskTest, RemovesNothingBeyondAMount) {
   ASSERT_OK(fs_.WriteAtomically(disk_ + "/a", "kept", {}));
   EXPECT_THAT(fs_.Remove(folder_, true), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(fs_.Remove(disk_, true), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_EQ(fs_.Read(disk_ + "/a").value(), "kept");
+  // A bind mount has the device of the folder around it.
+  ASSERT_OK(fs_.MakeDirectory(disk_ + "/in/bound", 0755));
+  ASSERT_OK(fs_.MakeDirectory(disk_ + "/data", 0755));
+  ASSERT_OK(fs_.WriteAtomically(disk_ + "/data/b", "kept", {}));
+  const std::string bound = disk_ + "/in/bound";
+  ASSERT_EQ(::mount((disk_ + "/data").c_str(), bound.c_str(), nullptr, MS_BIND, nullptr), 0);
+  EXPECT_THAT(fs_.Remove(disk_ + "/in", true),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(fs_.Read(disk_ + "/data/b").value(), "kept");
+  ASSERT_EQ(::umount2(bound.c_str(), MNT_DETACH), 0);
+  EXPECT_OK(fs_.Remove(disk_ + "/in", true));
 }
 
 }  // namespace
