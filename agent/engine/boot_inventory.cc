@@ -26,6 +26,16 @@ bool IsLasting(const v1::MountFacts& mount) {
          std::none_of(std::begin(kPassingFolders), std::end(kPassingFolders), is_below);
 }
 
+// Whether autofs or an automount unit mounts it, when somebody uses it and not at boot.
+bool IsAutomounted(absl::string_view target, const v1::Facts& facts) {
+  return std::any_of(facts.mounts().begin(), facts.mounts().end(),
+                     [&](const v1::MountFacts& place) {
+                       return place.type() == "autofs" &&
+                              (target == place.target() ||
+                               absl::StartsWith(target, absl::StrCat(place.target(), "/")));
+                     });
+}
+
 }  // namespace
 
 void NoteInventory(const v1::Facts& facts, v1::RebootArmed& armed) {
@@ -35,7 +45,7 @@ void NoteInventory(const v1::Facts& facts, v1::RebootArmed& armed) {
     before.set_name(gpu.name());
   }
   for (const v1::MountFacts& mount : facts.mounts()) {
-    if (!IsLasting(mount)) continue;
+    if (!IsLasting(mount) || IsAutomounted(mount.target(), facts)) continue;
     v1::MountBefore& before = *armed.add_mounts();
     before.set_target(mount.target());
     before.set_type(mount.type());
@@ -55,7 +65,7 @@ std::vector<std::string> MissingSince(const v1::RebootArmed& armed, const v1::Fa
         std::any_of(now.mounts().begin(), now.mounts().end(), [&](const v1::MountFacts& mount) {
           return mount.target() == before.target() && mount.type() == before.type();
         });
-    if (!is_there)
+    if (!is_there && !IsAutomounted(before.target(), now))
       missing.push_back(absl::StrCat("mount ", before.target(), " (", before.type(), ")"));
   }
   return missing;

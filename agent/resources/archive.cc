@@ -47,7 +47,9 @@ class Archive final : public Resource {
       : spec_(std::move(spec)),
         context_(context),
         // Several archives may share a directory.
-        key_(absl::StrCat(spec_.path(), "\n", step_id)),
+        key_(absl::StrCat(spec_.path(), "\n",
+                          spec_.remembered_as().empty() ? step_id : spec_.remembered_as())),
+        older_key_(absl::StrCat(spec_.path(), "\n", step_id)),
         temporary_name_(absl::StrCat(".muster-unpack-", Sha256Hex(key_).substr(0, 12))) {}
 
   std::string Id() const override { return absl::StrCat("archive[", spec_.path(), "]"); }
@@ -109,8 +111,10 @@ class Archive final : public Resource {
 
  private:
   absl::StatusOr<std::optional<v1::ArchiveRecord>> Remembered() {
-    ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
-                     context_.records.Get(kArchiveKind, key_));
+    ASSIGN_OR_RETURN(std::optional<std::string> bytes, context_.records.Get(kArchiveKind, key_));
+    if (!bytes.has_value()) {
+      ASSIGN_OR_RETURN(bytes, context_.records.Get(kArchiveKind, older_key_));
+    }
     if (!bytes.has_value()) return std::optional<v1::ArchiveRecord>();
     return ParseArchiveRecord(*bytes);
   }
@@ -121,7 +125,13 @@ class Archive final : public Resource {
       return absl::ResourceExhaustedError(
           absl::StrCat("the archive has ", record.entries_size(),
                        " entries, more than can be recorded; split it"));
-    return context_.records.Put(kArchiveKind, key_, bytes);
+    RETURN_IF_ERROR(context_.records.Put(kArchiveKind, key_, bytes));
+    return RemoveOlder();
+  }
+
+  absl::Status RemoveOlder() {
+    if (older_key_ == key_) return absl::OkStatus();
+    return context_.records.Remove(kArchiveKind, older_key_);
   }
 
   // The wanted record, without entries.
@@ -205,12 +215,14 @@ class Archive final : public Resource {
       const absl::Status removed = context_.files.Remove(spec_.path(), /*recursive=*/false);
       if (!removed.ok() && !absl::IsFailedPrecondition(removed)) return removed;
     }
+    RETURN_IF_ERROR(RemoveOlder());
     return context_.records.Remove(kArchiveKind, key_);
   }
 
   const v1::ArchiveResource spec_;
   ResourceContext& context_;
-  const std::string key_;
+  const std::string key_;        // of the record
+  const std::string older_key_;  // that of agents that took every name as it was rendered
   const std::string temporary_name_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/base/text/text_diff.h"
 
@@ -12,9 +13,10 @@ namespace {
 
 constexpr char kUnitFolder[] = "/etc/systemd/system";
 constexpr char kFstab[] = "/etc/fstab";
+constexpr char kThisBoot[] = "/proc/sys/kernel/random/boot_id";
 
-// Records that a mounted file system still has to adopt the changes to its unit: kept from before
-// the unit changes until that is done, because nothing shows it afterwards.
+// Records that a mounted file system still has to adopt the changes to its unit, and in which boot:
+// kept from before the unit changes until that is done, because nothing shows it afterwards.
 constexpr char kMountRecord[] = "mount";
 constexpr char kRemount[] = "remount";
 constexpr char kMountAgain[] = "mount again";
@@ -97,6 +99,26 @@ absl::StatusOr<std::vector<Change>> MountPoint::CompareFile() {
   return changes;
 }
 
+// nullopt also for a record of an earlier boot, since every boot mounts by the unit as it is. One
+// of an older agent names no boot: to do it once too often is seen, to forget it is not.
+absl::StatusOr<std::optional<std::string>> MountPoint::Pending() {
+  ASSIGN_OR_RETURN(const auto record, context_.records.Get(kMountRecord, spec_.path()));
+  if (!record.has_value()) return std::optional<std::string>();
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(*record, absl::MaxSplits('\n', 1));
+  const auto& [what, boot] = parts;
+  if (!boot.empty()) {
+    ASSIGN_OR_RETURN(const std::string now, context_.files.Read(kThisBoot));
+    if (boot != now) return std::optional<std::string>();
+  }
+  return std::optional<std::string>(what);
+}
+
+absl::Status MountPoint::SetPending(absl::string_view what) {
+  ASSIGN_OR_RETURN(const std::string boot, context_.files.Read(kThisBoot));
+  return context_.records.Put(kMountRecord, spec_.path(), absl::StrCat(what, "\n", boot));
+}
+
 absl::StatusOr<std::vector<Change>> MountPoint::Check() {
   RETURN_IF_ERROR(CheckFstab());
   RETURN_IF_ERROR(CheckPlace());
@@ -106,7 +128,7 @@ absl::StatusOr<std::vector<Change>> MountPoint::Check() {
     if (IsMounted(status)) changes.push_back({"state", "mounted", "unmounted"});
     return changes;
   }
-  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
+  ASSIGN_OR_RETURN(const auto pending, Pending());
   if (changes.empty() && pending.has_value() && IsMounted(status))
     changes.push_back(
         {"state", "mounted as before", *pending == kRemount ? "remounted" : "mounted again"});
@@ -125,11 +147,11 @@ absl::Status MountPoint::PutUnit(const UnitStatus& status) {
     return status.need_daemon_reload ? context_.units.DaemonReload() : absl::OkStatus();
   const MountUnit before = ParseMountUnit(now);
   if (!now.empty() && IsMounted(status)) {
-    ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
+    ASSIGN_OR_RETURN(const auto pending, Pending());
     if (before.source != wanted_.source || before.type != wanted_.type) {
-      RETURN_IF_ERROR(context_.records.Put(kMountRecord, spec_.path(), kMountAgain));
+      RETURN_IF_ERROR(SetPending(kMountAgain));
     } else if (before.options != wanted_.options && !pending.has_value()) {
-      RETURN_IF_ERROR(context_.records.Put(kMountRecord, spec_.path(), kRemount));
+      RETURN_IF_ERROR(SetPending(kRemount));
     }
   }
   // The link at the old place would outlive the change.
@@ -155,7 +177,9 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
   ASSIGN_OR_RETURN(status, context_.units.GetStatus(name_));
   if (at_boot() != IsMountEnabled(status))
     RETURN_IF_ERROR(context_.units.SetEnabled(name_, at_boot()));
-  ASSIGN_OR_RETURN(const auto pending, context_.records.Get(kMountRecord, spec_.path()));
+  ASSIGN_OR_RETURN(const auto pending, Pending());
+  // An older agent's record gets this boot, so that the next one ends it.
+  if (pending.has_value()) RETURN_IF_ERROR(SetPending(*pending));
   if (!IsMounted(status)) {
     if (context_.is_running && at_boot())
       RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
@@ -166,8 +190,7 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
         Annotate(Run(UnitJob::kRestart, "mounting again", observer),
                  absl::StrCat("`fuser -vm ", spec_.path(), "` on the node shows what uses it")));
   }
-  return pending.has_value() ? context_.records.Remove(kMountRecord, spec_.path())
-                             : absl::OkStatus();
+  return context_.records.Remove(kMountRecord, spec_.path());
 }
 
 absl::Status MountPoint::ApplyAbsent(ApplyObserver& observer) {

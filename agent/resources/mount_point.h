@@ -1,6 +1,7 @@
 // One mount as a systemd unit: the common part of `mount` and of each entry of `mounts`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class MountPoint {
   absl::Status CheckFstab();
   absl::Status CheckPlace();
   absl::StatusOr<std::vector<Change>> CompareFile();
+  // What the mounted file system has still to adopt in this boot.
+  absl::StatusOr<std::optional<std::string>> Pending();
+  absl::Status SetPending(absl::string_view what);
   absl::Status PutUnit(const UnitStatus& status);
   absl::Status ApplyAbsent(ApplyObserver& observer);
   absl::Status Run(UnitJob job, absl::string_view activity, ApplyObserver& observer);

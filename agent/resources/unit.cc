@@ -22,9 +22,18 @@ bool IsStopped(const UnitStatus& status) {
   return status.active_state == "inactive" || status.active_state == "failed";
 }
 
-// As in `systemctl is-enabled`: also units that are started by other means than their own link.
+constexpr absl::string_view kIndirect = "indirect";
+
+// Whether it starts at each boot: also units that are started by other means than their own link.
 bool IsEnabled(const UnitStatus& status) {
-  for (const char* state : {"enabled", "enabled-runtime", "alias", "indirect", "generated"})
+  for (const char* state : {"enabled", "alias", "generated"})
+    if (status.unit_file_state == state) return true;
+  return false;
+}
+
+// Whether there may be a link that disabling it takes away.
+bool CanBeDisabled(const UnitStatus& status) {
+  for (const char* state : {"enabled", "enabled-runtime", "alias", "indirect"})
     if (status.unit_file_state == state) return true;
   return false;
 }
@@ -59,8 +68,7 @@ class Unit final : public Resource, public UnitRestart {
       RETURN_IF_ERROR(context_.units.SetMasked(spec_.name(), false));
       ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
     }
-    if (spec_.has_enabled() && spec_.enabled() != IsEnabled(status))
-      RETURN_IF_ERROR(context_.units.SetEnabled(spec_.name(), spec_.enabled()));
+    if (WantsOtherLinks(status)) RETURN_IF_ERROR(ApplyEnabled(status));
     RETURN_IF_ERROR(ApplyState(status, observer));
     // Last: a masked unit could no longer be stopped by its own ExecStop.
     if (spec_.has_masked() && spec_.masked() && !IsMasked(status))
@@ -149,7 +157,7 @@ class Unit final : public Resource, public UnitRestart {
     if (spec_.has_masked() && spec_.masked() != IsMasked(status))
       changes.push_back({"masked", spec_.masked() ? "no" : "yes", spec_.masked() ? "yes" : "no"});
     const bool exists = status.load_state != "not-found";
-    if (spec_.has_enabled() && exists && spec_.enabled() != IsEnabled(status))
+    if (exists && WantsOtherLinks(status))
       changes.push_back({"enabled", status.unit_file_state.empty() ? "no" : status.unit_file_state,
                          spec_.enabled() ? "enabled" : "disabled"});
     if (spec_.state() == v1::UNIT_STATE_STARTED && !started)
@@ -161,6 +169,24 @@ class Unit final : public Resource, public UnitRestart {
     if (spec_.state() == v1::UNIT_STATE_RELOADED)
       changes.push_back({"state", status.active_state, "reloaded"});
     return changes;
+  }
+
+  bool WantsOtherLinks(const UnitStatus& status) const {
+    if (!spec_.has_enabled()) return false;
+    return spec_.enabled() ? !IsEnabled(status) : CanBeDisabled(status);
+  }
+
+  absl::Status ApplyEnabled(const UnitStatus& before) {
+    RETURN_IF_ERROR(context_.units.SetEnabled(spec_.name(), spec_.enabled()));
+    if (before.unit_file_state != kIndirect) return absl::OkStatus();
+    // A unit with another's link takes both; one without links of its own stays as it is.
+    ASSIGN_OR_RETURN(const UnitStatus now, context_.units.GetStatus(spec_.name()));
+    if (now.unit_file_state != kIndirect) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "unit '", spec_.name(), "' cannot be ", spec_.enabled() ? "enabled" : "disabled",
+        ": the [Install] section of its file only names others (Also=); write enabled: ",
+        spec_.enabled() ? "true" : "false", " for those, which `systemctl cat ", spec_.name(),
+        "` shows, and leave it out here"));
   }
 
   absl::Status ApplyState(const UnitStatus& status, ApplyObserver& observer) {

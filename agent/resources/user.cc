@@ -9,6 +9,7 @@
 #include "agent/resources/check_values.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
+#include "common/base/text/text_diff.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {
@@ -18,8 +19,8 @@ constexpr char kHidden[] = "[secret]";
 
 class UserAccount final : public Resource {
  public:
-  UserAccount(v1::UserResource spec, ResourceContext& context)
-      : spec_(std::move(spec)), context_(context) {}
+  UserAccount(v1::UserResource spec, ResourceContext& context, bool want_diff)
+      : spec_(std::move(spec)), context_(context), want_diff_(want_diff) {}
 
   std::string Id() const override { return absl::StrCat("user[", spec_.name(), "]"); }
 
@@ -33,10 +34,11 @@ class UserAccount final : public Resource {
     RETURN_IF_ERROR(CheckUidIsFree(user));
     ASSIGN_OR_RETURN(const std::optional<gid_t> primary, PrimaryGid());
     RETURN_IF_ERROR(CheckGroupsExist());
-    if (user.has_value())
-      changes = CompareAccount(*user, primary);
-    else
+    if (user.has_value()) {
+      ASSIGN_OR_RETURN(changes, CompareAccount(*user, primary));
+    } else {
       changes.push_back({"state", "absent", "present"});
+    }
     RETURN_IF_ERROR(CompareKeys(user, changes));
     return changes;
   }
@@ -47,7 +49,10 @@ class UserAccount final : public Resource {
     if (spec_.state() == v1::PRESENCE_ABSENT) return context_.accounts.RemoveUser(spec_.name());
     const bool only_keys = changes.size() == 1 && changes.front().field == "authorized_keys";
     if (!only_keys) RETURN_IF_ERROR(SaveAccount());
-    return spec_.authorized_keys().empty() ? absl::OkStatus() : WriteKeys();
+    // An empty list makes neither the file nor its folder.
+    const bool write_keys = spec_.no_authorized_keys() ? changes.back().field == "authorized_keys"
+                                                       : !spec_.authorized_keys().empty();
+    return write_keys ? WriteKeys() : absl::OkStatus();
   }
 
  private:
@@ -79,22 +84,28 @@ class UserAccount final : public Resource {
         absl::StrCat(field, ": no group '", name, "' on the node; create it in an earlier task"));
   }
 
-  std::vector<std::string> MissingGroups(const User& user) const {
+  // `primary`: see PrimaryGid(). The primary group is never among the user's supplementary ones.
+  absl::StatusOr<std::vector<std::string>> MissingGroups(const User& user,
+                                                         std::optional<gid_t> primary) {
     std::vector<std::string> missing;
-    for (const std::string& name : spec_.groups())
-      if (name != spec_.primary_group() &&
-          std::find(user.groups.begin(), user.groups.end(), name) == user.groups.end())
-        missing.push_back(name);
+    for (const std::string& name : spec_.groups()) {
+      if (std::find(user.groups.begin(), user.groups.end(), name) != user.groups.end()) continue;
+      ASSIGN_OR_RETURN(const auto group, context_.accounts.FindGroup(name));
+      if (group.has_value() && group->gid == primary.value_or(user.gid)) continue;
+      missing.push_back(name);
+    }
     return missing;
   }
 
-  std::vector<Change> CompareAccount(const User& user, std::optional<gid_t> primary) const {
+  absl::StatusOr<std::vector<Change>> CompareAccount(const User& user,
+                                                     std::optional<gid_t> primary) {
     std::vector<Change> changes;
+    ASSIGN_OR_RETURN(const std::vector<std::string> missing, MissingGroups(user, primary));
     if (spec_.has_uid() && user.uid != spec_.uid())
       changes.push_back({"uid", absl::StrCat(user.uid), absl::StrCat(spec_.uid())});
     if (primary.has_value() && user.gid != *primary)
       changes.push_back({"primary_group", absl::StrCat("gid ", user.gid), spec_.primary_group()});
-    if (const auto missing = MissingGroups(user); !missing.empty())
+    if (!missing.empty())
       changes.push_back({"groups", absl::StrJoin(user.groups, ","),
                          absl::StrCat("+", absl::StrJoin(missing, ",+"))});
     const struct {
@@ -113,7 +124,9 @@ class UserAccount final : public Resource {
   }
 
   std::string KeysText() const {
-    return absl::StrCat(absl::StrJoin(spec_.authorized_keys(), "\n"), "\n");
+    std::string text;
+    for (const std::string& key : spec_.authorized_keys()) absl::StrAppend(&text, key, "\n");
+    return text;
   }
 
   std::string HomeOf(const std::optional<User>& user) const {
@@ -122,19 +135,22 @@ class UserAccount final : public Resource {
   }
 
   absl::Status CompareKeys(const std::optional<User>& user, std::vector<Change>& changes) {
-    if (spec_.authorized_keys().empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::optional<sys::FileView> now,
-                     context_.files.View(absl::StrCat(HomeOf(user), "/.ssh/authorized_keys")));
+    if (spec_.authorized_keys().empty() && !spec_.no_authorized_keys()) return absl::OkStatus();
+    const std::string path = absl::StrCat(HomeOf(user), "/.ssh/authorized_keys");
+    ASSIGN_OR_RETURN(const std::optional<sys::FileView> now, context_.files.View(path));
+    if (!now.has_value() && spec_.no_authorized_keys()) return absl::OkStatus();
     const bool is_file = now.has_value() && now->stat.type == sys::FileType::kRegular;
     if (is_file && now->content == KeysText()) return absl::OkStatus();
     const auto count = [](absl::string_view text) {
       return Counted(std::count(text.begin(), text.end(), '\n'), "line");
     };
-    changes.push_back({"authorized_keys",
-                       is_file           ? count(now->content)
-                       : now.has_value() ? "not a regular file"
-                                         : "absent",
-                       count(KeysText())});
+    changes.push_back(
+        {"authorized_keys",
+         is_file           ? count(now->content)
+         : now.has_value() ? "not a regular file"
+                           : "absent",
+         count(KeysText()),
+         want_diff_ ? UnifiedDiff(is_file ? now->content : "", KeysText(), path) : std::string()});
     return absl::OkStatus();
   }
 
@@ -147,9 +163,12 @@ class UserAccount final : public Resource {
     if (spec_.has_uid() && (!user.has_value() || user->uid != spec_.uid()))
       change.uid = spec_.uid();
     if (!spec_.primary_group().empty()) change.primary_group = spec_.primary_group();
-    change.add_groups =
-        user.has_value() ? MissingGroups(*user)
-                         : std::vector<std::string>(spec_.groups().begin(), spec_.groups().end());
+    if (user.has_value()) {
+      ASSIGN_OR_RETURN(const std::optional<gid_t> primary, PrimaryGid());
+      ASSIGN_OR_RETURN(change.add_groups, MissingGroups(*user, primary));
+    } else {
+      change.add_groups.assign(spec_.groups().begin(), spec_.groups().end());
+    }
     if (!spec_.comment().empty()) change.comment = spec_.comment();
     if (!spec_.home().empty() && (!user.has_value() || user->home != spec_.home()))
       change.home = spec_.home();
@@ -182,6 +201,7 @@ class UserAccount final : public Resource {
 
   const v1::UserResource spec_;
   ResourceContext& context_;
+  const bool want_diff_;
 };
 
 }  // namespace
@@ -204,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeUser(const v1::Step& step, Resourc
   }
   for (const std::string& key : spec.authorized_keys())
     RETURN_IF_ERROR(CheckOneLine("authorized_keys", key));
-  return std::make_unique<UserAccount>(spec, context);
+  return std::make_unique<UserAccount>(spec, context, want_diff);
 }
 
 }  // namespace muster::agent

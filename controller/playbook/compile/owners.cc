@@ -218,7 +218,8 @@ void ClaimUser(const v1::Step& step, Claims& claims) {
       .WantIfSaid("shell", user.shell())
       .WantIfSaid("comment", user.comment())
       .WantIfSaid("password", user.password_hash())
-      .WantIfSaid("authorized_keys", absl::StrJoin(user.authorized_keys(), "\n"));
+      .WantIf(user.no_authorized_keys() || !user.authorized_keys().empty(), "authorized_keys",
+              absl::StrJoin(user.authorized_keys(), "\n"));
 }
 
 void ClaimGroup(const v1::Step& step, Claims& claims) {

@@ -252,7 +252,15 @@ absl::Status PlanBuilder::AddStep(const Task& task, RoleScope& scope, const tmpl
   step->set_name(name);
   step->set_source(task.source);
   for (const std::string& handler : task.notify) step->add_notify(HandlerId(*role_, handler));
-  return FillResource(task, scope, names, step);
+  RETURN_IF_ERROR(FillResource(task, scope, names, step));
+  // A version in the name must not make another archive of it. The items of a loop are others.
+  if (step->has_archive() && !task.name.constant() && !task.loop.has_value()) {
+    const std::string number =
+        step->step_id().substr(absl::StrCat(role_->name, "/", name).size());  // "#2", or none
+    step->mutable_archive()->set_remembered_as(
+        absl::StrCat(role_->name, "/", task.name_text, number));
+  }
+  return absl::OkStatus();
 }
 
 template <typename File>

@@ -356,7 +356,7 @@ const std::vector<ResourceType>& ResourceTypes() {
         {"system", Type::kBool, "system"},
         {"create_home", Type::kBool, "create_home"},
         {"password_hash", Type::kText, "password_hash", false, true},
-        {"authorized_keys", Type::kTextList, "authorized_keys"}},
+        {"authorized_keys", Type::kWholeList, "authorized_keys"}},
        nullptr},
       {"group",
        {{"name", Type::kText, "name", true},

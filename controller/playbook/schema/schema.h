@@ -25,15 +25,16 @@ enum class ParamType {
   kUnitName,  // text with a suffix: "munge.service"
   kWord,      // one of the enum's values, in lower case
   kBool,
-  kNumber,    // 0 … 2^32-1
-  kMode,      // "0644"
-  kSize,      // bytes: "500MiB", "8GiB", or a whole number
-  kSha256,    // 64 hexadecimal digits
-  kUrls,      // as kTextList, each of http or https; the node checks the form again
-  kDuration,  // "5m"
-  kTextList,  // a single text counts as a list of one
-  kArgv,      // a list with at least a program; never a single text
-  kValidate,  // as kArgv, with "%s" in it
+  kNumber,     // 0 … 2^32-1
+  kMode,       // "0644"
+  kSize,       // bytes: "500MiB", "8GiB", or a whole number
+  kSha256,     // 64 hexadecimal digits
+  kUrls,       // as kTextList, each of http or https; the node checks the form again
+  kDuration,   // "5m"
+  kTextList,   // a single text counts as a list of one
+  kWholeList,  // as kTextList; an empty one, unlike none, sets the field "no_…" to true
+  kArgv,       // a list with at least a program; never a single text
+  kValidate,   // as kArgv, with "%s" in it
   kTextMap,
   kContent,       // text or secret
   kTemplateFile,  // name of a file in the role's templates/, rendered into the field

@@ -140,6 +140,7 @@ absl::Status SetField(const Param& param, const Value& value, pb::Message* resou
     case ParamType::kDuration:
       return SetDuration(param, value, resource);
     case ParamType::kTextList:
+    case ParamType::kWholeList:
       return SetTextList(param, value, resource, sensitive);
     case ParamType::kArgv:
     case ParamType::kValidate:

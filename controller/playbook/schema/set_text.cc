@@ -182,6 +182,11 @@ absl::Status SetTextList(const Param& param, const Value& value, pb::Message* re
   if (std::find(texts.begin(), texts.end(), "") != texts.end()) {
     return Wrong(param, "a list without empty texts");
   }
+  if (param.type == ParamType::kWholeList && texts.empty()) {
+    const std::string field = absl::StrCat("no_", param.field);
+    resource->GetReflection()->SetBool(resource, resource->GetDescriptor()->FindFieldByName(field),
+                                       true);
+  }
   return SetTexts(param, texts, resource);
 }
 

@@ -319,6 +319,33 @@ TEST_F(RebootRunTest, WhatIsLeftOfANodeThatLacksSomethingIsToldToo) {
   EXPECT_EQ(told[0].gpus_size(), 1);
 }
 
+// Nobody needs to have used them since the boot. `/data` has become one of them by the reboot.
+TEST_F(RebootRunTest, WhatIsMountedOnUseIsNotMissed) {
+  look_ = [] {
+    return FactsWith({}, {{"/home", "autofs"},
+                          {"/home/ann", "nfs4"},
+                          {"/boot", "autofs"},
+                          {"/boot", "vfat"},
+                          {"/data", "nfs4"}});
+  };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [] {
+    return FactsWith({}, {{"/home", "autofs"}, {"/boot", "autofs"}, {"/data", "autofs"}});
+  };
+  BootAgain();
+  EXPECT_TRUE(AwaitEnd("r-1/0").succeeded());
+}
+
+TEST_F(RebootRunTest, AMountBesideAnAutomountIsMissed) {
+  look_ = [] { return FactsWith({}, {{"/home", "autofs"}, {"/home2", "nfs4"}}); };
+  Start();
+  RunUntilDown(Kernel());
+  look_ = [] { return FactsWith({}, {{"/home", "autofs"}}); };
+  BootAgain();
+  EXPECT_FALSE(AwaitEnd("r-1/0").succeeded());
+}
+
 TEST_F(RebootRunTest, WhatComesAndGoesIsNotMissed) {
   look_ = [] {
     return FactsWith({}, {{"/run/user/1000", "tmpfs"},

@@ -234,13 +234,17 @@ TEST_F(Probes, PciListsNvidiaAndMellanoxOnly) {
 TEST_F(Probes, MountsWithoutTheKernelsOwnAndUnescaped) {
   Write("/proc/self/mounts",
         "proc /proc proc rw 0 0\n"
+        "systemd-1 /proc/sys/fs/binfmt_misc autofs rw,fd=29,direct 0 0\n"
         "/dev/sda1 / ext4 rw,relatime 0 0\n"
+        "auto.home /home autofs rw,fd=6,indirect 0 0\n"
         "beegfs_nodev /mnt/with\\040blank beegfs rw 0 0\n");
   ASSERT_OK(ProbeMounts(context_, facts_));
-  ASSERT_EQ(facts_.mounts_size(), 2);
+  ASSERT_EQ(facts_.mounts_size(), 3);
   EXPECT_EQ(facts_.mounts(0).target(), "/");
-  EXPECT_EQ(facts_.mounts(1).target(), "/mnt/with blank");
-  EXPECT_EQ(facts_.mounts(1).type(), "beegfs");
+  EXPECT_EQ(facts_.mounts(1).target(), "/home");
+  EXPECT_EQ(facts_.mounts(1).type(), "autofs");
+  EXPECT_EQ(facts_.mounts(2).target(), "/mnt/with blank");
+  EXPECT_EQ(facts_.mounts(2).type(), "beegfs");
 }
 
 TEST_F(Probes, CgroupVersionsAndContainers) {

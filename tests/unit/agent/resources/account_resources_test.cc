@@ -7,6 +7,7 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class UserTest : public ResourceTest {};
 
@@ -77,6 +78,48 @@ TEST_F(UserTest, ReplacesKeysThatAreALink) {
   ExpectConverges(R"(user { name: "eve" authorized_keys: "k" })", {"authorized_keys"});
   EXPECT_EQ(node_.files.At("/home/eve/.ssh/authorized_keys").stat.type, sys::FileType::kRegular);
   EXPECT_EQ(node_.files.At("/root/.ssh/authorized_keys").stat.uid, 0u);
+}
+
+TEST_F(UserTest, AnEmptyListTakesTheLastKeysAway) {
+  node_.accounts.users["ann"] = {.name = "ann", .uid = 1001, .gid = 1001, .home = "/home/ann"};
+  node_.files.AddDirectory("/home/ann");
+  const std::string empty = R"(user { name: "ann" no_authorized_keys: true })";
+  ExpectInSync(empty);
+  ASSERT_OK(Make(empty)->Apply(observer_));
+  EXPECT_FALSE(node_.files.Has("/home/ann/.ssh"));
+
+  node_.files.AddFile("/home/ann/.ssh/authorized_keys", "ssh-ed25519 A\nssh-ed25519 B\n");
+  ExpectInSync(R"(user { name: "ann" })");
+  const auto changes = Make(empty, /*want_diff=*/true)->Check();
+  ASSERT_OK(changes);
+  ASSERT_EQ(changes->size(), 1u);
+  EXPECT_EQ(changes->front().before, "2 lines");
+  EXPECT_EQ(changes->front().after, "0 lines");
+  EXPECT_THAT(changes->front().diff, HasSubstr("\n-ssh-ed25519 A\n-ssh-ed25519 B\n"));
+  ExpectConverges(empty, {"authorized_keys"});
+  EXPECT_EQ(node_.files.At("/home/ann/.ssh/authorized_keys").content, "");
+}
+
+TEST_F(UserTest, ANewUserWithoutKeysGetsNoFolderForThem) {
+  ExpectConverges(R"(user { name: "ann" no_authorized_keys: true })", {"state"});
+  EXPECT_FALSE(node_.files.Has("/home/ann/.ssh"));
+}
+
+// The system lists a user's primary group apart from the supplementary ones.
+TEST_F(UserTest, ThePrimaryGroupNeedNotBeASupplementaryOne) {
+  node_.accounts.groups["video"] = {.name = "video", .gid = 44};
+  node_.accounts.groups["users"] = {.name = "users", .gid = 100};
+  node_.accounts.groups["ann"] = {.name = "ann", .gid = 1001};
+  node_.accounts.users["ann"] = {
+      .name = "ann", .uid = 1001, .gid = 1001, .home = "/home/ann", .groups = {"video"}};
+  node_.accounts.users["bob"] = {.name = "bob", .uid = 1002, .gid = 100, .home = "/home/bob"};
+  ExpectInSync(R"(user { name: "ann" groups: ["ann", "video"] })");
+  ExpectInSync(R"(user { name: "bob" groups: "users" })");
+  // The former primary group does not stay by itself.
+  ExpectConverges(
+      R"(user { name: "ann" primary_group: "users" groups: ["ann", "users", "video"] })",
+      {"primary_group", "groups"});
+  EXPECT_THAT(node_.accounts.users["ann"].groups, ElementsAre("ann", "video"));
 }
 
 class GroupTest : public ResourceTest {};

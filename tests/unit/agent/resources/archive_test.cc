@@ -177,6 +177,26 @@ TEST_F(ArchiveTest, NamesArchivesThatAreEmptyAfterStripping) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+TEST_F(ArchiveTest, ANewVersionInTheNameIsNoOtherArchive) {
+  const std::string name = "remembered_as: 'r/tool {{ version }}'";
+  Offer({{.path = "old"}, {.path = "both", .content = "1"}});
+  ExpectConverges(*Make("app", name, "r/tool 1"));
+  Offer({{.path = "new"}, {.path = "both", .content = "2"}});
+  ExpectConverges(*Make("app", name, "r/tool 2"));
+  EXPECT_THAT(List("app"), ElementsAre("both", "new"));
+}
+
+TEST_F(ArchiveTest, KnowsWhatAnOlderAgentUnpacked) {
+  const std::string name = "remembered_as: 'r/tool {{ version }}'";
+  Offer({{.path = "old"}});
+  ExpectConverges(*Make("app", "", "r/tool 1"));
+  EXPECT_THAT(Changes(*Make("app", name, "r/tool 1")), IsEmpty());
+  Offer({{.path = "new"}});
+  ExpectConverges(*Make("app", name, "r/tool 1"));
+  EXPECT_THAT(List("app"), ElementsAre("new"));
+  EXPECT_EQ(records_.Get("archive", Path("app") + "\nr/tool 1").value(), std::nullopt);
+}
+
 TEST_F(ArchiveTest, UnpacksAgainWhenItsOwnerIsToBeAnother) {
   Offer({{.path = "a"}});
   ExpectConverges(*Make("app"));

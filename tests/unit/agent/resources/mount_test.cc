@@ -73,11 +73,13 @@ TEST_F(MountPlaceTest, IsNoUsersFolder) {
 
 constexpr char kHome[] = "path: '/home' source: 'nfs1:/home' fs_type: 'nfs4' options: 'rw'";
 constexpr char kFile[] = "/etc/systemd/system/home.mount";
+constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
 
 class MountTest : public ResourceTest {
  protected:
   MountTest() {
     node_.files.AddDirectory("/etc/systemd/system");
+    node_.files.AddFile(kBootId, "boot-1\n");
     // systemd knows each unit as soon as somebody asks for its file.
     for (const char* unit : {"home.mount", "home-apps.mount", "scratch.mount"})
       node_.units.units[unit];
@@ -123,6 +125,36 @@ TEST_F(MountTest, ACrashBeforeTheRemountIsMadeUpFor) {
   node_.units.units["home.mount"].job_error = absl::OkStatus();
   ExpectConverges(changed, {"state"});
   EXPECT_EQ(node_.units.log().back(), "reload home.mount");
+}
+
+// The boot has mounted it by the changed unit.
+TEST_F(MountTest, ARebootMakesUpForARemount) {
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  const std::string changed = Step("path: '/home' source: 'nfs2:/home' fs_type: 'nfs4'");
+  node_.units.units["home.mount"].job_error = absl::AbortedError("busy");
+  ASSERT_FALSE(Make(changed)->Apply(observer_).ok());
+  EXPECT_EQ(Fields(*Make(changed)), std::vector<std::string>{"state"});
+  node_.files.AddFile(kBootId, "boot-2\n");
+  ExpectInSync(changed);
+
+  // The old record does not stand in for what this boot still has to do.
+  const std::string again = Step("path: '/home' source: 'nfs3:/home' fs_type: 'nfs4'");
+  ASSERT_FALSE(Make(again)->Apply(observer_).ok());
+  node_.units.units["home.mount"].job_error = absl::OkStatus();
+  ExpectConverges(again, {"state"});
+  EXPECT_EQ(node_.units.log().back(), "restart home.mount");
+  EXPECT_EQ(node_.records.Get("mount", "/home").value(), std::nullopt);
+}
+
+TEST_F(MountTest, ARecordWithoutABootIsOfThisOne) {
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  ASSERT_OK(node_.records.Put("mount", "/home", "mount again"));
+  node_.units.units["home.mount"].job_error = absl::AbortedError("busy");
+  EXPECT_EQ(Fields(*Make(Step(kHome))), std::vector<std::string>{"state"});
+  ASSERT_FALSE(Make(Step(kHome))->Apply(observer_).ok());
+  EXPECT_EQ(node_.records.Get("mount", "/home").value(), "mount again\nboot-1\n");
+  node_.files.AddFile(kBootId, "boot-2\n");
+  ExpectInSync(Step(kHome));
 }
 
 TEST_F(MountTest, DefinedIsNotMounted) {

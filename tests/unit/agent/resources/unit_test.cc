@@ -34,6 +34,41 @@ TEST_F(UnitTest, ChecksThenConverges) {
                   {"masked", "enabled", "state"});
 }
 
+TEST_F(UnitTest, KnowsWhichStatesOfItsFileMeanThatItStartsAtBoot) {
+  const struct {
+    const char* state;
+    bool is_enabled, is_disabled;  // as the playbook means them
+  } kRows[] = {
+      {"enabled", true, false}, {"disabled", false, true},  {"enabled-runtime", false, false},
+      {"alias", true, false},   {"indirect", false, false}, {"generated", true, true},
+      {"linked", false, true},  {"static", false, true},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.state);
+    Status("a.service").unit_file_state = row.state;
+    if (row.is_enabled) {
+      ExpectInSync(R"(unit { name: "a.service" enabled: true })");
+    } else if (std::string(row.state) != "static") {
+      ExpectConverges(R"(unit { name: "a.service" enabled: true })", {"enabled"});
+    }
+    Status("a.service").unit_file_state = row.state;
+    if (row.is_disabled) {
+      ExpectInSync(R"(unit { name: "a.service" enabled: false })");
+    } else {
+      ExpectConverges(R"(unit { name: "a.service" enabled: false })", {"enabled"});
+    }
+  }
+}
+
+TEST_F(UnitTest, SaysThatAUnitThatOnlyNamesOthersIsNeitherEnabledNorDisabled) {
+  Status("a.service").unit_file_state = "indirect";
+  node_.units.units["a.service"].has_only_also = true;
+  EXPECT_THAT(Make(R"(unit { name: "a.service" enabled: true })")->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Make(R"(unit { name: "a.service" enabled: false })")->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
 TEST_F(UnitTest, StopsAndDisablesBeforeItMasks) {
   Status("a.service").active_state = "active";
   ASSERT_OK(Make(R"(unit { name: "a.service" masked: true state: UNIT_STATE_STOPPED })")

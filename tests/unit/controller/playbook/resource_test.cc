@@ -132,6 +132,12 @@ const ResourceRow kResourceRows[] = {
      "user { name: 'ann' state: PRESENCE_PRESENT uid: 1001 primary_group: 'staff' groups: 'adm' "
      "groups: 'video' home: '/home/ann' shell: '/bin/bash' comment: 'Ann' create_home: true "
      "password_hash: '$6$x' authorized_keys: 'k1' authorized_keys: 'k2' }"},
+    {"UserWithoutKeys", "user: {name: ann, authorized_keys: []}",
+     "user { name: 'ann' no_authorized_keys: true }"},
+    {"UserWithoutKeysFromAVariable", "user: {name: ann, authorized_keys: \"{{ [] }}\"}",
+     "user { name: 'ann' no_authorized_keys: true }"},
+    {"UserWhoseKeysAreTheirOwn", "user: {name: ann, authorized_keys: \"{{ none }}\"}",
+     "user { name: 'ann' }"},
     {"Reboot",
      "reboot: {when: required, reason: new kernel, timeout: 20m, with_running_jobs: true}",
      "reboot { when: REBOOT_WHEN_REQUIRED reason: 'new kernel' timeout { seconds: 1200 } "

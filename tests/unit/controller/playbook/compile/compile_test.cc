@@ -45,6 +45,23 @@ TEST_F(CompileTest, MakesStepIdsUnique) {
   EXPECT_EQ(plan.roles(0).handlers(0).step_id(), "r/handler/h");
 }
 
+TEST_F(CompileTest, AnArchiveIsRememberedByItsNameAsItIsWritten) {
+  SetTasks(
+      "- {name: \"tool {{ level }}\", archive: {path: /opt/a, state: absent}}\n"
+      "- {name: \"tool {{ level }}\", archive: {path: /opt/b, state: absent}}\n"
+      "- {name: plain, archive: {path: /opt/b, state: absent}}\n"
+      "- {name: \"each {{ item }}\", loop: [x], archive: {path: /opt/c, state: absent}}\n");
+  const v1::Plan plan = Compile();
+  ASSERT_EQ(plan.roles_size(), 1);
+  const v1::RolePlan& role = plan.roles(0);
+  EXPECT_THAT(StepIds(role), ElementsAre("r/tool node", "r/tool node#2", "r/plain", "r/each x"));
+  std::vector<std::string> names;
+  for (const v1::Step& step : role.steps()) {
+    names.push_back(step.archive().remembered_as());
+  }
+  EXPECT_THAT(names, ElementsAre("r/tool {{ level }}", "r/tool {{ level }}#2", "", ""));
+}
+
 TEST_F(CompileTest, BoundsTheStepsOfAPlan) {
   SetTasks(
       "- {name: \"a{{ '' }}\", loop: range(9999) | list, hostname: {name: x}}\n"
