@@ -48,10 +48,15 @@ absl::Status ProbeGpus(const ProbeContext& context, v1::Facts& facts) {
     return absl::OkStatus();  // no driver and nothing to drive: certainly no GPUs
   RETURN_IF_ERROR(report.status());
   facts.set_nvidia_driver_version(report->driver_version);
-  uint32_t index = 0;
+  // The node has fewer than it had, by which it is known to be not whole; here stands why.
+  for (const auto& [index, why] : report->lost) {
+    v1::UnknownFact& unknown = *facts.add_unknown();
+    unknown.set_probe(absl::StrCat("gpu-", index));
+    unknown.set_reason(why);
+  }
   for (const NvmlDevice& device : report->devices) {
     v1::GpuFacts& gpu = *facts.add_gpus();
-    gpu.set_index(index++);
+    gpu.set_index(device.index);
     gpu.set_uuid(device.uuid);
     gpu.set_name(device.name);
     gpu.set_slurm_type(SlurmGpuType(device.name));

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -69,6 +70,7 @@ absl::StatusOr<NvmlDevice> QueryDevice(const Library& nvml, unsigned index) {
   Device handle = nullptr;
   RETURN_IF_ERROR(nvml.Call("nvmlDeviceGetHandleByIndex_v2", index, &handle));
   NvmlDevice device;
+  device.index = index;
   device.uuid = nvml.Text("nvmlDeviceGetUUID", handle);
   device.name = nvml.Text("nvmlDeviceGetName", handle);
   device.serial = nvml.Text("nvmlDeviceGetSerial", handle);
@@ -99,9 +101,15 @@ absl::StatusOr<NvmlReport> Query(const Library& nvml) {
   unsigned count = 0;
   RETURN_IF_ERROR(nvml.Call("nvmlDeviceGetCount_v2", &count));
   for (unsigned i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(NvmlDevice device, QueryDevice(nvml, i));
-    report.devices.push_back(std::move(device));
+    absl::StatusOr<NvmlDevice> device = QueryDevice(nvml, i);
+    if (device.ok()) {
+      report.devices.push_back(*std::move(device));
+    } else {
+      report.lost.emplace(i, device.status().message());
+    }
   }
+  if (report.devices.empty() && !report.lost.empty())
+    return absl::InternalError(report.lost.begin()->second);
   return report;
 }
 

@@ -25,6 +25,21 @@ constexpr size_t kMaxRequests = 16;
 // Until facts are offered again that the store has refused.
 constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 
+// Stores facts. Processors and memory that the node could not tell this time are those that it had
+// told in the same boot: under load a probe may take too long, and slurm.conf would lose the node.
+absl::Status PutFacts(Transaction& txn, const std::string& uuid, const std::string& facts) {
+  v1::Facts now, last;
+  if (!now.ParseFromString(facts) || (now.has_cpu() && now.has_memory()))
+    return txn.nodes().PutFacts(uuid, facts);
+  ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(uuid));
+  if (!last.ParseFromString(stored) || now.os().boot_id().empty() ||
+      now.os().boot_id() != last.os().boot_id())
+    return txn.nodes().PutFacts(uuid, facts);
+  if (!now.has_cpu() && last.has_cpu()) *now.mutable_cpu() = last.cpu();
+  if (!now.has_memory() && last.has_memory()) *now.mutable_memory() = last.memory();
+  return txn.nodes().PutFacts(uuid, now.SerializeAsString());
+}
+
 }  // namespace
 
 FactsKeeper::FactsKeeper(Store& store, Clock& clock)
@@ -185,7 +200,7 @@ bool FactsKeeper::Write(const NewsByNode& news) {
     audited.clear();
     for (const auto& [uuid, each] : news) {
       absl::Status put;
-      if (each.facts.has_value()) put = txn.nodes().PutFacts(uuid, *each.facts);
+      if (each.facts.has_value()) put = PutFacts(txn, uuid, *each.facts);
       if (put.ok() && !each.refused.ok()) put = WriteRefusal(txn, uuid, each.refused, audited);
       // A machine that is not enrolled any more must not cost the others their facts.
       if (!absl::IsNotFound(put)) RETURN_IF_ERROR(put);

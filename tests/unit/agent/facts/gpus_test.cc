@@ -56,6 +56,30 @@ TEST(Gpus, DriverThatIsNotLoadedIsUnknownWithNvmlsReason) {
               StatusIs(absl::StatusCode::kInternal, Said()));
 }
 
+// The node would become one without GPUs.
+TEST(Gpus, OneThatIsLostDoesNotCostTheOthers) {
+  const muster::testing::NvidiaFile file(R"({"gpus":[{"preset":"rtx_2080_ti"},
+      {"preset":"rtx_2080_ti","lost_after_s":0},{"preset":"rtx_2080_ti"}]})");
+  v1::Facts facts;
+  ASSERT_OK(ProbeGpus(WithFake("/nonexistent"), facts));
+  EXPECT_EQ(facts.nvidia_driver_version(), "535.261.03");
+  ASSERT_EQ(facts.gpus_size(), 2);
+  EXPECT_EQ(facts.gpus(0).index(), 0u);
+  EXPECT_EQ(facts.gpus(1).index(), 2u);
+  EXPECT_EQ(facts.gpus(1).device_path(), "/dev/nvidia2");
+  ASSERT_EQ(facts.unknown_size(), 1);
+  EXPECT_EQ(facts.unknown(0).probe(), "gpu-1");
+  EXPECT_EQ(facts.unknown(0).reason(), "nvmlDeviceGetHandleByIndex_v2: GPU is lost");
+}
+
+TEST(Gpus, WithoutAnAnswerOfAnyTheyAreUnknown) {
+  const muster::testing::NvidiaFile file(
+      R"({"gpus":[{"preset":"rtx_2080_ti","count":2,"lost_after_s":0}]})");
+  v1::Facts facts;
+  EXPECT_THAT(ProbeGpus(WithFake("/nonexistent"), facts),
+              StatusIs(absl::StatusCode::kInternal, Said()));
+}
+
 TEST(Gpus, NoLibraryAndNoDeviceMeansNone) {
   ProbeContext context;
   context.root = "/nonexistent";

@@ -80,14 +80,25 @@ class FactsKeeperTest : public ::testing::Test {
     return refusals[0].why;
   }
 
-  std::string StoredKernel() {
+  std::string StoredKernel() { return Stored().os().kernel(); }
+
+  v1::Facts Stored() {
     v1::Facts facts;
     EXPECT_OK(store_.View([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(const std::string bytes, txn.nodes().Facts("u1"));
       facts.ParseFromString(bytes);
       return absl::OkStatus();
     }));
-    return facts.os().kernel();
+    return facts;
+  }
+
+  // Reports these facts by a keeper that ends then.
+  void Report(const v1::Facts& facts) {
+    FactsKeeper keeper(store_, clock_);
+    v1::FactsReport report;
+    *report.mutable_facts() = facts;
+    keeper.OnFacts("u1", report);
+    keeper.Stop();
   }
 
   int Audited() {
@@ -133,6 +144,43 @@ TEST_F(FactsKeeperTest, WhatTheStoreRefusedIsWrittenLater) {
   ASSERT_TRUE(soon([&] { return store_.transactions() > 1; })) << "it is offered again";
   store_.refuse = false;
   EXPECT_TRUE(soon([&] { return StoredKernel() == "6.1.0"; }));
+}
+
+// Slurm would lose a worker that is under load.
+TEST_F(FactsKeeperTest, AProbeWithoutAnAnswerCostsNoHardwareWithinABoot) {
+  v1::Facts whole;
+  whole.mutable_os()->set_boot_id("b1");
+  whole.mutable_cpu()->set_cpus(64);
+  whole.mutable_memory()->set_total_mib(192000);
+  Report(whole);
+  v1::Facts partial;
+  partial.mutable_os()->set_boot_id("b1");
+  partial.mutable_os()->set_kernel("6.1.1");
+  partial.add_unknown()->set_probe("cpu");
+  partial.add_unknown()->set_probe("memory");
+  Report(partial);
+  v1::Facts stored = Stored();
+  EXPECT_EQ(stored.cpu().cpus(), 64u);
+  EXPECT_EQ(stored.memory().total_mib(), 192000u);
+  EXPECT_EQ(stored.os().kernel(), "6.1.1");
+  EXPECT_EQ(stored.unknown_size(), 2) << "what was not answered is to be seen";
+  // One of the two is told anew.
+  partial.mutable_memory()->set_total_mib(96000);
+  Report(partial);
+  EXPECT_EQ(Stored().cpu().cpus(), 64u);
+  EXPECT_EQ(Stored().memory().total_mib(), 96000u);
+  // Another machine, it may be.
+  partial.mutable_os()->set_boot_id("b2");
+  partial.clear_memory();
+  Report(partial);
+  EXPECT_FALSE(Stored().has_cpu());
+  EXPECT_FALSE(Stored().has_memory());
+  // Nor is anything known where no boot is.
+  whole.clear_os();
+  Report(whole);
+  partial.clear_os();
+  Report(partial);
+  EXPECT_FALSE(Stored().has_cpu());
 }
 
 TEST_F(FactsKeeperTest, RefusedFactsLeaveTheLastGoodOnesAndAreShownUntilTheNext) {
