@@ -287,6 +287,21 @@ TEST_F(DriverTest, FabricsOfTheFifthGenerationAreKnownByTheirGpus) {
   EXPECT_THAT(units(kTuring, "none"), Not(Contains("nvidia-fabricmanager.service")));
 }
 
+// Slurm's switch/nvidia_imex makes them for each job.
+TEST_F(DriverTest, ImexHasAChannelUnlessSomebodyElseMakesThem) {
+  GiveNode("ubuntu", "24.04", {"2941"});
+  facts_["c001"]["os"]["virtualization"] = "none";
+  UseNvidia("570", "570.172.08");
+  options_.extra_vars["gpu_imex_nodes"] = {"c001"};
+  const v1::FileResource file = Step("channel of IMEX for all jobs").file();
+  EXPECT_EQ(file.path(), "/etc/modprobe.d/muster-imex.conf");
+  EXPECT_THAT(file.content(), HasSubstr("\noptions nvidia NVreg_CreateImexChannel0=1\n"));
+  options_.extra_vars["gpu_imex_channel"] = false;
+  EXPECT_EQ(Step("channel of IMEX for all jobs").file().state(), v1::PRESENCE_ABSENT);
+  GiveNode("ubuntu", "24.04", {kTuring});
+  EXPECT_NE(Step("channel of IMEX for all jobs").skip_reason(), "");
+}
+
 TEST_F(DriverTest, NodesOfARackShareMemoryByImex) {
   absl::StatusOr<Inventory> inventory = ParseInventory({{"c.yaml", R"(cluster: x
 racks: {r1: {nodes: "c[001-002],login1"}, r2: {nodes: c003}}

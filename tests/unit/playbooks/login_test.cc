@@ -120,6 +120,19 @@ TEST_F(LoginTest, TheDirectoryIsAskedOverTlsAlone) {
   EXPECT_THAT(secrets_.readers, Each("sssd"));
 }
 
+// The firewall follows a new port at once.
+TEST_F(LoginTest, TheSocketOfSshdHasItsPortsBeforeItIsReloaded) {
+  Set(R"({"ssh_extra_config": "Port 2222"})");
+  const NodePlan plan = Compile("login1");
+  ASSERT_OK(plan.error);
+  std::vector<std::string> handlers;
+  for (const v1::RolePlan& role : plan.plan->roles())
+    for (const v1::Step& step : role.handlers()) handlers.push_back(step.name());
+  EXPECT_THAT(handlers, ElementsAre("sshd's ports for its socket", "reload sshd"));
+  EXPECT_THAT(Step("login1", "sshd's settings").notify(),
+              ElementsAre(HasSubstr("sshd's ports for its socket"), HasSubstr("reload sshd")));
+}
+
 TEST_F(LoginTest, ConfigurationsEndAsTheyAreWritten) {
   Set(R"({"login_limits": [{"domain": "@students", "type": "hard", "item": "nproc", "value": 200},
                            {"domain": "*", "item": "core", "value": "unlimited"}],

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fixtures/golden_texts.h"
@@ -158,6 +159,25 @@ TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
   EXPECT_EQ(count, 17);
 }
 
+TEST_F(SiteTest, OnlyKeysThatTheInventoryHasAreItsOwn) {
+  UseCluster("guide-cluster");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["cluster_groups"] =
+      nlohmann::ordered_json::parse(R"([{"name": "people", "gid": 2000}])");
+  options_.extra_vars["cluster_users"] = nlohmann::ordered_json::parse(
+      R"([{"name": "ann", "uid": 2001, "group": "people", "keys": ["ssh-ed25519 A"]},
+          {"name": "bob", "uid": 2002, "group": "people", "keys": []},
+          {"name": "eve", "uid": 2003, "group": "people"}])");
+  std::set<std::string> keys;
+  for (const v1::Plan& plan : CompileAll())
+    for (const v1::RolePlan& role : plan.roles())
+      for (const v1::Step& step : role.steps())
+        if (role.name() == "people" && step.has_user())
+          keys.insert(absl::StrCat(step.user().name(), " ", step.user().authorized_keys_size(), " ",
+                                   step.user().no_authorized_keys() ? "none" : ""));
+  EXPECT_THAT(keys, ElementsAre("ann 1 ", "bob 0 none", "eve 0 "));
+}
+
 // A text would be taken apart into its letters.
 TEST_F(SiteTest, ATextIsAListOfOne) {
   UseCluster("carme-1080ti");
@@ -227,6 +247,28 @@ TEST_F(SiteTest, TheFilterIsOpenWhereSshdListens) {
   options_.extra_vars["ssh_extra_config"] = {"Port 2222", "port = 2022", "X11Forwarding no"};
   EXPECT_THAT(Content(CompileAll(), "/etc/muster-node/firewall.nft"),
               HasSubstr("\n    tcp dport 2222 accept\n    tcp dport 2022 accept\n    counter"));
+}
+
+// It would close the cluster's own ports.
+TEST_F(SiteTest, FirewalldIsStoppedWhereEl9StartsIt) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_["c001"]["os"]["id"] = "rocky";
+  facts_["c001"]["os"]["version_id"] = "9.4";
+  const auto stopped = [&](const std::string& node) {
+    int count = 0;
+    for (const v1::Plan& plan : CompileAll())
+      for (const v1::RolePlan& role : plan.roles())
+        for (const v1::Step& step : role.steps())
+          count += plan.node_name() == node && step.unit().name() == "firewalld.service" &&
+                   step.skip_reason().empty() && step.unit().state() == v1::UNIT_STATE_STOPPED &&
+                   step.unit().has_enabled() && !step.unit().enabled();
+    return count;
+  };
+  EXPECT_GT(stopped("c001"), 0);
+  EXPECT_EQ(stopped("c002"), 0);
+  options_.extra_vars["base_firewalld"] = "kept";
+  EXPECT_EQ(stopped("c001"), 0);
 }
 
 TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {

@@ -51,6 +51,12 @@ TEST_F(SiteTest, ANodeWithoutOneOfItsGpusIsNotASmallerNode) {
               ContainsRegex("\nNodeName=c\\[001-006\\] .* Gres=gpu:rtx_2080_ti:4 State"));
   EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"),
               HasSubstr("\nNodeName=c[001,003-006] Name=gpu Type=rtx_2080_ti File=/dev/nvidia3\n"));
+  // Nor one of processors alone, where the driver shows none of them.
+  facts_["c002"]["gpus"].clear();
+  EXPECT_THAT(
+      Content(CompileAll(), "/etc/slurm/slurm.conf"),
+      AllOf(ContainsRegex("\nNodeName=c002 .* Gres=gpu:4 State"),
+            ContainsRegex("\nNodeName=c\\[001,003-006\\] .* Gres=gpu:rtx_2080_ti:4 State")));
   // More than counted are there to be used.
   GiveFacts("12", "none", 5);
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
@@ -149,7 +155,6 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   const auto plans = CompileAll();
   const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
   EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
-  EXPECT_THAT(conf, Not(HasSubstr("Gres=")));
   // Somebody who knows that all have them does not have to believe a worker that claims otherwise.
   options_.extra_vars["slurm_cgroups"] = true;
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),

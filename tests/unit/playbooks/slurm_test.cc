@@ -123,8 +123,16 @@ TEST_F(SlurmRolesTest, JobsShareTheNodesTmpUnlessAsked) {
   EXPECT_EQ(steps["no key of tokens"].file().state(), v1::PRESENCE_ABSENT);
   auto worker = Steps("slurm_worker")["c001"];
   EXPECT_THAT(worker["where slurmd gets its configuration"].file().content(),
-              Not(HasSubstr("Private")));
+              AllOf(Not(HasSubstr("Private")), Not(HasSubstr("MIG"))));
   EXPECT_THAT(worker["slurmd's unit settings"].file().content(), Not(HasSubstr("RequiresMounts")));
+}
+
+// Limits of login sessions do not count for a daemon, whose processes jobs are.
+TEST_F(SlurmRolesTest, SlurmdHasTheLimitsOfJobsAndWaitsForTheFabric) {
+  options_.extra_vars["base_nofile"] = 500000;
+  EXPECT_THAT(Steps("slurm_worker")["c001"]["slurmd's unit settings"].file().content(),
+              AllOf(HasSubstr("\nAfter=nvidia-fabricmanager.service nvidia-imex.service\n"),
+                    HasSubstr("\nLimitNOFILE=500000\nLimitMEMLOCK=infinity\n")));
 }
 
 TEST_F(SlurmRolesTest, JobsHaveATmpOfTheirOwn) {
@@ -202,6 +210,15 @@ TEST_F(SlurmRolesTest, InstancesOfMigAreGpusOfTheirOwn) {
   error = absl::OkStatus();
   Compile(&error);
   EXPECT_OK(error);
+  // slurmd asks at its start: other instances in this file lead to one.
+  auto workers = Steps("slurm_worker");
+  const v1::Step options = workers["c002"]["where slurmd gets its configuration"];
+  EXPECT_THAT(options.file().content(),
+              HasSubstr("\n# MIG: rtx_2080_ti={\"1g.10gb\": 2, \"1g.10gb+me\": 1, \"2g.20gb\": 2} "
+                        "1=false\n"));
+  EXPECT_THAT(options.notify(), ElementsAre(HasSubstr("restart slurmd")));
+  EXPECT_THAT(workers["c001"]["where slurmd gets its configuration"].file().content(),
+              Not(HasSubstr("MIG")));
 }
 
 // 21.08 mounts the first version's hierarchies; 23.11 no longer knows the word for it.

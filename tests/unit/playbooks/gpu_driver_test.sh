@@ -1,0 +1,85 @@
+#!/bin/bash
+# The program of the role cuda_driver on a node with a GPU, whose kernel has one driver or another.
+# Usage: gpu_driver_test.sh, in the root of the tree.
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PATH=$work/bin:/usr/sbin:/usr/bin:/sbin:/bin
+readonly root=$work/root
+
+fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
+expect_contains() { [[ $1 == *"$2"* ]] || fail "$3: no '$2' in: $1"; }  # TEXT PART WHAT
+expect() {  # STATUS WHAT VERB…: `output` is what it says
+  local status=0
+  output=$(bash "$work/gpu-driver" "${@:3}" 2>&1) || status=$?
+  [[ $status == "$1" ]] || fail "$2: ${*:3}: exit status $status, not $1: $output"
+}
+
+# A node whose DKMS has driver 570.172.08 for its kernel, and one GPU.
+node() {
+  rm -rf "${work:?}"/{root,bin}
+  mkdir -p "$work/bin" "$root"/{run,sys/module,"lib/modules/$(uname -r)/updates",var/lib/dkms/nvidia/570.172.08} \
+    "$root/sys/bus/pci/devices/0000:3b:00.0"
+  echo 0x10de >"$root/sys/bus/pci/devices/0000:3b:00.0/vendor"
+  echo 0x030000 >"$root/sys/bus/pci/devices/0000:3b:00.0/class"
+  : >"$root/lib/modules/$(uname -r)/updates/nvidia.ko"
+  printf '#!/bin/sh\necho 570.172.08\n' >"$work/bin/modinfo"
+  printf '#!/bin/sh\nexit 3\n' >"$work/bin/systemctl"
+  printf '#!/bin/sh\necho GPU-0\n' >"$work/bin/nvidia-smi"
+  chmod 755 "$work"/bin/*
+}
+load() {  # MODULE [VERSION]
+  mkdir -p "$root/sys/module/$1"
+  [[ -z ${2:-} ]] || echo "$2" >"$root/sys/module/$1/version"
+}
+reboot() { rm -rf "$root"/{run,sys/module}; mkdir -p "$root"/{run,sys/module}; }
+
+sed -E "s#(/sys/(bus|module)|/run/muster|/var/lib/dkms|/lib/modules/)#$root\\1#g" \
+  playbooks/roles/cuda_driver/files/gpu-driver >"$work/gpu-driver"
+
+echo "== the installed driver is loaded"
+node
+load nvidia 570.172.08
+for verb in current announced loaded 'answers 1' 'back 1'; do
+  # shellcheck disable=SC2086  # words
+  expect 0 "the installed driver" $verb
+done
+expect 1 "a unit that does not run" started nvidia-persistenced.service
+expect 1 "a GPU too few" answers 2
+
+echo "== nothing is loaded: the module is to be"
+node
+expect 0 "no driver" announced
+expect 1 "no driver" loaded
+expect_contains "$output" "the module nvidia is not loaded" "what is missing"
+
+echo "== another driver, or a console's nouveau, waits for a reboot"
+for module in 'nvidia 535.261.03' nouveau; do
+  node
+  # shellcheck disable=SC2086  # words
+  load $module
+  expect 1 "$module" current
+  expect_contains "$output" "a reboot is due" "$module"
+  expect 1 "$module" announced
+  expect 0 "$module" announce
+  for verb in announced loaded 'started nvidia-persistenced.service' 'answers 1'; do
+    # shellcheck disable=SC2086  # words
+    expect 0 "$module, before the reboot" $verb
+  done
+  reboot
+  load nvidia 570.172.08
+  expect 0 "$module, after the reboot" back 1
+  expect 1 "$module, after the reboot" back 2
+done
+
+echo "== nouveau that comes back is not waited for, boot after boot"
+reboot
+load nouveau
+expect 1 "nouveau after the reboot" back 1
+expect_contains "$output" "the initramfs or the kernel's command line" "what brings it"
+
+echo "== nouveau without a GPU of NVIDIA is no matter"
+rm -r "$root/sys/bus/pci/devices/0000:3b:00.0"
+expect 0 "no GPU" current
+echo PASSED
