@@ -124,7 +124,7 @@ finish "a validation whose node lost its power"
 expect_checks \
   'c001/before/pass/^$' 'c002/before/pass/^$' \
   'c001/pairs/unknown/partner (lost|c002 was lost)' \
-  'c002/pairs/unknown/the node was restarted while the check ran' \
+  'c002/pairs/fail/the node was restarted while the check ran' \
   'c001/after/pass/^$' 'c002/after/pass/^$'
 expect_nothing_left
 
