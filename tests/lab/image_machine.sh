@@ -4,8 +4,9 @@
 # shellcheck disable=SC2154  # work is image_user.sh's
 
 # shellcheck disable=SC2034  # tests read them
-readonly limit=600 netns=muster-$LAB_TEST_NAME machine=$(lab_folder)/machines/d001
-readonly inventory=$work/inventory/cluster.yaml
+machine=$(lab_folder)/machines/d001
+readonly limit=600 netns=muster-$LAB_TEST_NAME machine
+readonly inventory=$work/inventory/boot.yaml  # what a test says of booting
 site=$(mktemp -d)  # root's own; the user's is not root's to trust
 clean() {
   rm -rf "$site"
@@ -41,6 +42,7 @@ start_boot_server() {
   address=$(awk '$2 == "login1" {print $1}' "$(lab_folder)/hosts")
   network=${address%.*}
   cp -r "$(lab_folder)/inventory" "$work/inventory"
+  printf 'vars:\n  boot_server_port: 7483\n' >"$inventory"
   lab muster secret set bmc_password --roles power <<<"of-the-bmc" >/dev/null
 
   step "the role boot_server"

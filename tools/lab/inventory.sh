@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 inventory_write() {
-  local node role switch file=$LAB_DIR/inventory/cluster.yaml
+  local node role switch groups vars file=$LAB_DIR/inventory/cluster.yaml
   mkdir -p "${file%/*}"
   {
     echo "cluster: $LAB_NAME"
@@ -21,19 +21,16 @@ inventory_write() {
       done
     fi
     # The nodes reach no time server outside.
-    echo "groups:"
-    echo "  login: {vars: {ntp_serve: true}}"
+    groups="login: {vars: {ntp_serve: true}}"
+    vars="apt_proxy: \"$(lab_proxy_url)\", ntp_servers: [login1]"
     if [[ $(lab_bmcs) ]]; then
-      echo "  compute: {vars: {bmc_protocol: ipmi, bmc_user: $BMC_USER, bmc_password_secret: bmc_password, bmc_cipher_suite: 3, bmc_console: true}}"
+      groups+=", compute: {vars: {bmc_protocol: ipmi, bmc_user: $BMC_USER, bmc_password_secret: bmc_password, bmc_cipher_suite: 3, bmc_console: true}}"
     fi
-    echo "vars:"
-    echo "  apt_proxy: \"$(lab_proxy_url)\""
-    echo "  ntp_servers: [login1]"
     if [[ $(lab_machines) ]]; then
-      echo "  boot_server_host: login1"
-      echo "  boot_server_interface: host0"
-      echo "  boot_server_dhcp_range: $(lab_dhcp_range)"
+      vars+=", boot_server_host: login1, boot_server_interface: host0, boot_server_dhcp_range: \"$(lab_dhcp_range)\""
     fi
+    echo "groups: {$groups}"
+    echo "vars: {$vars}"
   } >"$file"
   echo "$file"
 }
