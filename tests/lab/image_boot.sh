@@ -62,7 +62,7 @@ assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and int(m["fac
 wait_for $limit "what it tells" has_told
 muster node discover list
 wait_for 30 "a word on the console" says_on_console "waits to be adopted"
-show muster node discover adopt d002 --like d001 --address "$network.221" --site "$work" --yes
+show muster node discover adopt d002 --like d001 --address "$network.221" --bmc-address "$network.242" --site "$work" --yes
 expect_contains "$(cat "$work"/inventory/*.yaml)" "$stranger" "the inventory"
 apply "$site/playbooks/boot.yaml"
 expect_applied 0 "its address"
