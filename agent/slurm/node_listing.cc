@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/text/slurm_state.h"
 #include "common/base/text/utf8.h"
 
 namespace muster::agent {
@@ -91,9 +92,7 @@ std::string HeldBecause(const v1::SlurmNode& node) {
 }
 
 bool IsDownButAnswers(const v1::SlurmNode& node) {
-  // "*" after any part of the state, or a word in some versions.
-  return absl::StartsWith(node.state(), "DOWN") && !absl::StrContains(node.state(), '*') &&
-         !absl::StrContains(node.state(), "NOT_RESPONDING");
+  return IsDownInSlurm(node.state()) && !IsSilentInSlurm(node.state());
 }
 
 v1::SlurmNodes SlurmNodesAfter(std::vector<v1::SlurmNode> nodes, absl::string_view after) {

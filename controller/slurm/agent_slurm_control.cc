@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/base/text/slurm_state.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller::slurm {
@@ -28,11 +29,6 @@ absl::Status InParts(const std::vector<Change>& all, const Changes& change) {
                                                all.begin() + static_cast<std::ptrdiff_t>(end))));
   }
   return absl::OkStatus();
-}
-
-// "*" after any part of the state, or a word in some versions.
-bool IsSilent(absl::string_view state) {
-  return absl::StrContains(state, '*') || absl::StrContains(state, "NOT_RESPONDING");
 }
 
 void AddTo(google::protobuf::RepeatedPtrField<v1::SlurmNodeChange>& changes,
@@ -131,8 +127,8 @@ absl::StatusOr<std::vector<SlurmNode>> AgentSlurmControl::Nodes() {
       after = node.name();
       nodes.push_back({node.name(), node.state(), node.takes_jobs() && !node.is_drained(),
                        node.is_drained(), node.reason(), node.reason_user(),
-                       node.is_drained() || node.is_held(), IsSilent(node.state()),
-                       absl::StartsWith(node.state(), "DOWN")});
+                       node.is_drained() || node.is_held(), IsSilentInSlurm(node.state()),
+                       IsDownInSlurm(node.state())});
     }
     if (!answer.nodes().has_more()) return nodes;
   }
