@@ -44,6 +44,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/sys/boot_id.h"
 #include "common/sys/file_system.h"
 #include "common/sys/http/http_client.h"
 #include "common/sys/process/process.h"
@@ -108,12 +109,6 @@ bool Supervise(const Engine& engine, const Session& session, const Journal& jour
   return true;
 }
 
-absl::StatusOr<std::string> ReadBootId(sys::FileSystem& files) {
-  ASSIGN_OR_RETURN(std::string id, files.Read("/proc/sys/kernel/random/boot_id"));
-  absl::StripAsciiWhitespace(&id);
-  return id;
-}
-
 std::unique_ptr<PackageManager> MakePackagesOfFamily(sys::FileSystem& files,
                                                      sys::ProcessRunner& processes, Clock& clock) {
   if (DetectPackageFamily(files) == PackageFamily::kApt)
@@ -137,7 +132,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
   auto& paths = *new Paths(flags.state_directory);
   ASSIGN_OR_RETURN(const Identity identity, LoadIdentity(paths, files));
   RETURN_IF_ERROR(MakeStateDirectories(paths, files));
-  ASSIGN_OR_RETURN(const std::string boot_id, ReadBootId(files));
+  ASSIGN_OR_RETURN(const std::string boot_id, sys::ReadBootId(files));
   ASSIGN_OR_RETURN(
       std::unique_ptr<Journal> opened,
       Journal::Open({.directory = paths.JournalDirectory(), .node_uuid = identity.node_uuid},

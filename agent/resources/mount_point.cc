@@ -7,13 +7,13 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
 #include "common/base/text/text_diff.h"
+#include "common/sys/boot_id.h"
 
 namespace muster::agent {
 namespace {
 
 constexpr char kUnitFolder[] = "/etc/systemd/system";
 constexpr char kFstab[] = "/etc/fstab";
-constexpr char kThisBoot[] = "/proc/sys/kernel/random/boot_id";
 
 // Records that a mounted file system still has to adopt the changes to its unit, and in which boot:
 // kept from before the unit changes until that is done, because nothing shows it afterwards.
@@ -108,14 +108,14 @@ absl::StatusOr<std::optional<std::string>> MountPoint::Pending() {
       absl::StrSplit(*record, absl::MaxSplits('\n', 1));
   const auto& [what, boot] = parts;
   if (!boot.empty()) {
-    ASSIGN_OR_RETURN(const std::string now, context_.files.Read(kThisBoot));
+    ASSIGN_OR_RETURN(const std::string now, sys::ReadBootId(context_.files));
     if (boot != now) return std::optional<std::string>();
   }
   return std::optional<std::string>(what);
 }
 
 absl::Status MountPoint::SetPending(absl::string_view what) {
-  ASSIGN_OR_RETURN(const std::string boot, context_.files.Read(kThisBoot));
+  ASSIGN_OR_RETURN(const std::string boot, sys::ReadBootId(context_.files));
   return context_.records.Put(kMountRecord, spec_.path(), absl::StrCat(what, "\n", boot));
 }
 

@@ -14,6 +14,7 @@
 #include "agent/sys/boot_words.h"
 #include "common/base/status.h"
 #include "common/base/text/disk_image.h"
+#include "common/sys/boot_id.h"
 #include "common/sys/newest_kernel.h"
 #include "muster/v1/plan.pb.h"
 
@@ -24,7 +25,6 @@ namespace {
 constexpr char kRequired[] = "/run/reboot-required";
 constexpr char kRequiredBy[] = "/run/reboot-required.pkgs";
 constexpr char kRunningKernel[] = "/proc/sys/kernel/osrelease";
-constexpr char kBootId[] = "/proc/sys/kernel/random/boot_id";
 constexpr size_t kNamesShown = 5;
 
 // "6.1.0-18" for "6.1.0-18-cloud-amd64": flavours of one version are neither older nor newer.
@@ -149,8 +149,7 @@ class LastReboot final : public Resource {
   std::string Id() const override { return "reboot"; }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(std::string boot_id, context_.files.Read(kBootId));
-    absl::StripAsciiWhitespace(&boot_id);
+    ASSIGN_OR_RETURN(const std::string boot_id, sys::ReadBootId(context_.files));
     if (boot_id != boot_id_) return std::vector<Change>{};
     return std::vector<Change>{{"reboot", "", "the update reboots every node"}};
   }

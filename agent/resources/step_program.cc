@@ -4,20 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
-#include "common/sys/file_system.h"
+#include "common/sys/boot_id.h"
 #include "common/sys/process/left_behind.h"
 
 namespace muster::agent {
 namespace {
 
 constexpr char kProgramRecords[] = "step_program";
-constexpr char kProgramsBoot[] = "/proc/sys/kernel/random/boot_id";
 constexpr absl::Duration kEndWithin = absl::Seconds(10);
 constexpr absl::Duration kLookEvery = absl::Milliseconds(20);
 
@@ -26,7 +24,7 @@ struct Started {
   uint64_t start_ticks = 0;
 };
 
-// Of the record "PID TICKS BOOT"; nullopt: of another boot.
+// Reads the record "PID TICKS BOOT". Returns nullopt for a process of another boot.
 std::optional<Started> ParseStarted(absl::string_view record, absl::string_view boot) {
   const std::vector<absl::string_view> words = absl::StrSplit(record, ' ');
   Started started;
@@ -36,17 +34,14 @@ std::optional<Started> ParseStarted(absl::string_view record, absl::string_view 
   return started;
 }
 
-std::string ThisBoot(sys::FileSystem& files) {
-  return std::string(absl::StripAsciiWhitespace(files.Read(kProgramsBoot).value_or("")));
-}
-
 }  // namespace
 
 absl::Status StepProgram::EndEarlier() {
   ASSIGN_OR_RETURN(const std::optional<std::string> record,
                    context_.records.Get(kProgramRecords, step_id_));
   if (!record.has_value()) return absl::OkStatus();
-  const std::optional<Started> earlier = ParseStarted(*record, ThisBoot(context_.files));
+  const std::optional<Started> earlier =
+      ParseStarted(*record, sys::ReadBootId(context_.files).value_or(""));
   if (earlier.has_value() &&
       sys::KillLeftBehind(earlier->pid, earlier->start_ticks, context_.files)) {
     // On the machine's own clock, like every wait for a program.
@@ -70,7 +65,7 @@ absl::StatusOr<sys::ProcessResult> StepProgram::Run(sys::ProcessSpec spec) {
     context_.records
         .Put(kProgramRecords, step_id_,
              absl::StrCat(pid, " ", sys::StartTicksOf(pid, context_.files), " ",
-                          ThisBoot(context_.files)))
+                          sys::ReadBootId(context_.files).value_or("")))
         .IgnoreError();
   };
   absl::StatusOr<sys::ProcessResult> result = context_.processes.Run(spec);

@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "agent/resources/check_values.h"
 #include "common/base/status.h"
+#include "common/sys/boot_id.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::agent {
@@ -130,12 +132,8 @@ class Unit final : public Resource, public UnitRestart {
     if (status.ended_well) return true;
     ASSIGN_OR_RETURN(const auto ran_in, context_.records.Get(kUnitRecord, spec_.name()));
     if (!ran_in.has_value()) return false;
-    ASSIGN_OR_RETURN(const std::string boot, BootId());
-    return *ran_in == boot;
-  }
-
-  absl::StatusOr<std::string> BootId() {
-    return context_.files.Read("/proc/sys/kernel/random/boot_id");
+    ASSIGN_OR_RETURN(const std::string boot, sys::ReadBootId(context_.files));
+    return absl::StripAsciiWhitespace(*ran_in) == boot;  // older records end with a newline
   }
 
   // After a start that systemd reported as done.
@@ -148,7 +146,7 @@ class Unit final : public Resource, public UnitRestart {
           "': one of its Condition… lines does not hold on the node; `systemctl status ",
           spec_.name(), "` there names it"));
     if (!status.ends_by_itself) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string boot, BootId());
+    ASSIGN_OR_RETURN(const std::string boot, sys::ReadBootId(context_.files));
     return context_.records.Put(kUnitRecord, spec_.name(), boot);
   }
 

@@ -200,7 +200,7 @@ TEST_F(CommandProgramTest, WhatAnEarlierLifeLeftEndsBeforeTheCommandRunsAgain) {
 TEST_F(CommandProgramTest, AProcessThatGotTheSameIdSinceIsLeftAlone) {
   AddProcess(::getpid(), 100);
   node_.processes.On("make", FakeProcessRunner::Prints(""));
-  // Of another tick, of another boot, and damaged.
+  // Another process has the number since, the node has booted since, and the record is damaged.
   for (const char* rest : {" 99 boot1", " 100 boot0", ""}) {
     ASSERT_OK(node_.records.Put("step_program", "role/task", absl::StrCat(::getpid(), rest)));
     ASSERT_OK(Make(R"(command { argv: "make" always: true })")->Apply(observer_));

@@ -152,7 +152,7 @@ TEST_F(MountTest, ARecordWithoutABootIsOfThisOne) {
   node_.units.units["home.mount"].job_error = absl::AbortedError("busy");
   EXPECT_EQ(Fields(*Make(Step(kHome))), std::vector<std::string>{"state"});
   ASSERT_FALSE(Make(Step(kHome))->Apply(observer_).ok());
-  EXPECT_EQ(node_.records.Get("mount", "/home").value(), "mount again\nboot-1\n");
+  EXPECT_EQ(node_.records.Get("mount", "/home").value(), "mount again\nboot-1");
   node_.files.AddFile(kBootId, "boot-2\n");
   ExpectInSync(Step(kHome));
 }
