@@ -148,8 +148,8 @@ absl::Status RunBackupCommand(absl::Span<char* const> words) {
     std::cout << "  validations in progress at that time, now ended: " << summary.ended_validations
               << "\n";
   if (summary.halted_rollouts > 0)
-    std::cout << "  rollouts open at that time, none of which goes on by itself: "
-              << summary.halted_rollouts << "; see muster rollout list\n";
+    std::cout << "  rollouts open at that time, now halted: " << summary.halted_rollouts
+              << "; see muster rollout list\n";
   std::cout
       << "Next: systemctl start musterd, muster node list, and `muster apply` to bring the\n"
          "nodes to what the playbooks say now. Repeat the revocations made since the backup.\n";

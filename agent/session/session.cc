@@ -428,7 +428,7 @@ void Session::ForgetConnection() {
   }
   std::deque<v1::FactsReport> left = mailbox_.ForgetStream();
   std::move(left.begin(), left.end(), std::back_inserter(facts_to_send_));
-  // Of what came unasked, only the newest look says anything.
+  // An answer is worth nothing to the next connection, and of the other looks the newest says all.
   const auto is_answer = [](const v1::FactsReport& report) { return !report.request_id().empty(); };
   facts_to_send_.erase(std::remove_if(facts_to_send_.begin(), facts_to_send_.end(), is_answer),
                        facts_to_send_.end());

@@ -25,7 +25,7 @@ class FileSystem;
 namespace muster::cli {
 
 inline constexpr absl::Duration kCaValidity = absl::Hours(24 * 365 * 20);
-// Of the certificate of the administrator whom `muster init` makes.
+// How long the certificate is valid that `muster init` makes for the administrator.
 inline constexpr absl::Duration kAdministratorValidity = absl::Hours(24 * 365);
 
 class AuthorityFolder {

@@ -90,7 +90,7 @@ absl::StatusOr<UserRevocation> Users::Revoke(const Identity& who, absl::string_v
       denied.certificates += !certificate.revoked_at.has_value() && certificate.not_after > now;
       is_own_known |= certificate.serial == who.serial;
     }
-    // Of a name that no certificate can have any more, those are denied that are known.
+    // A name that certificates cannot have any more may still be denied where some have it.
     if (!denied.is_known) RETURN_IF_ERROR(ValidateUserName(name));
     if (who.name == name && !is_own_known)
       return absl::FailedPreconditionError(absl::StrCat(

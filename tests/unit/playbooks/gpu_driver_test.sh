@@ -79,7 +79,7 @@ load nouveau
 expect 1 "nouveau after the reboot" back 1
 expect_contains "$output" "the initramfs or the kernel's command line" "what brings it"
 
-echo "== nouveau without a GPU of NVIDIA is no matter"
+echo "== nouveau is left alone where there is no NVIDIA GPU"
 rm -r "$root/sys/bus/pci/devices/0000:3b:00.0"
 expect 0 "no GPU" current
 echo PASSED
