@@ -142,7 +142,8 @@ MAY_INCLUDE = {
 # Other folders may include only these headers of them.
 INTERFACES = {
     "controller/store": {"store.h", "stored_facts.h", "tables.h"},
-    "controller/session": {"agent_sessions.h", "facts_round.h", "fleet_pace.h", "node_queue.h"},
+    "controller/session": {"agent_sessions.h", "facts_round.h", "fleet_pace.h", "node_queue.h",
+                           "silence.h"},
 }
 # These create the implementations and pass them on, so they may include all headers.
 WIRING = ("controller/wiring", "controller/service", "controller/backup")

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/health/hold.h"
 #include "common/health/kernel_message.h"
 
@@ -11,6 +12,9 @@ namespace muster::agent::health {
 namespace {
 
 using muster::health::XidAction;
+
+// "Xid 79 (the GPU has fallen off the bus; reboot): NVRM: …"
+constexpr absl::string_view kXid = "Xid ", kBeforeAction = "; ", kAfterAction = "): ";
 
 constexpr absl::string_view kOfDriver[] = {"gpu_xid", "gpu_xid_watch", "nvlink_error"};
 
@@ -31,7 +35,8 @@ Event MakeEvent(absl::string_view condition, std::string object, absl::string_vi
           .object = std::move(object),
           .evidence = std::string(text),
           .since = at,
-          .until = at + muster::health::HoldOf(condition).value_or(absl::InfiniteDuration())};
+          .until = at + muster::health::HoldOf(condition).value_or(absl::InfiniteDuration()),
+          .gravity = GravityOf(text)};
 }
 
 std::string GpuOr(absl::string_view slot,
@@ -55,9 +60,9 @@ std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidA
     const absl::string_view condition = muster::health::ConditionOf(message->xid, action);
     if (condition.empty()) return std::nullopt;
     return MakeEvent(condition, GpuOr(message->slot, gpu_at),
-                     absl::StrCat("Xid ", message->xid, " (",
-                                  known != nullptr ? known->meaning : "not in the table", "; ",
-                                  muster::health::Word(action), "): ", text),
+                     absl::StrCat(kXid, message->xid, " (",
+                                  known != nullptr ? known->meaning : "not in the table",
+                                  kBeforeAction, muster::health::Word(action), kAfterAction, text),
                      at);
   }
   std::optional<muster::health::MessageMeaning> meaning = muster::health::ReadKernelMessage(text);
@@ -65,6 +70,26 @@ std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidA
   std::string object = std::move(meaning->object);
   if (meaning->condition == "gpu_xid") object = GpuOr(object, gpu_at);
   return MakeEvent(meaning->condition, std::move(object), text, at);
+}
+
+int GravityOf(absl::string_view evidence) {
+  if (!absl::ConsumePrefix(&evidence, kXid)) {
+    // The driver says the same without a number.
+    const bool is_gone = absl::StrContains(evidence, "fallen off the bus");
+    return is_gone ? static_cast<int>(XidAction::kReboot) : 0;
+  }
+  // The meaning of an Xid has none of these marks.
+  const size_t end = evidence.find(kAfterAction);
+  const size_t mark = evidence.substr(0, end).rfind(kBeforeAction);
+  if (end == absl::string_view::npos || mark == absl::string_view::npos) return 0;
+  const size_t begin = mark + kBeforeAction.size();
+  const std::optional<XidAction> action =
+      muster::health::XidActionOf(evidence.substr(begin, end - begin));
+  return action.has_value() ? static_cast<int>(*action) : 0;
+}
+
+bool IsFailedCard(absl::string_view text) {
+  return absl::StrContains(text, muster::health::kCardWithoutAnswer);
 }
 
 bool IsDriverStart(absl::string_view text) {

@@ -22,6 +22,12 @@ using XidActions = std::map<int, muster::health::XidAction>;
 std::optional<Event> ReadEvent(absl::string_view text, absl::Time at, const XidActions& actions,
                                const std::function<std::string(absl::string_view slot)>& gpu_at);
 
+// How grave the evidence of an event is among those about the same GPU, by what it asks for: to
+// reset the GPU is milder than to boot the machine. 0: it asks for nothing. Pure.
+int GravityOf(absl::string_view evidence);
+
+// The driver could not take a card while it was being loaded, or when the card was plugged in.
+bool IsFailedCard(absl::string_view text);
 // The GPUs' driver was loaded anew, which resets the GPUs: what it logged before is over.
 bool IsDriverStart(absl::string_view text);
 // The conditions that this ends.

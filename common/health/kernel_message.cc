@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "common/health/kernel_line.h"
 
 namespace muster::health {
 namespace {
@@ -24,8 +26,9 @@ constexpr size_t kLongestObject = 64;
 // details of an error, which contain some of these words, match no row. The first row that matches
 // counts.
 //
-// Users choose the names of their programs, up to 15 characters, and the kernel logs them when the
-// programs crash. So where a condition drains the node, a row has more characters than that.
+// The kernel also prints text that users choose, as it is: names of programs and files, mount
+// options, control groups. So a row's words stand at the beginning of a message (StagesOf), where
+// that text never is but for programs' names, which kernel_line.h knows.
 constexpr KernelMessage kMessages[] = {
     {"Out of memory: Killed process", "", kSoftware, "oom_kill"},
     {"Memory cgroup out of memory: Killed process", "", kSoftware, "oom_kill"},
@@ -42,18 +45,27 @@ constexpr KernelMessage kMessages[] = {
     {"[Hardware Error]", "System Fatal error", kHardware, "machine_check"},
     {"[Hardware Error]", "Machine check: ", kHardware, "machine_check"},
     {"Uncorrected hardware memory error", "", kHardware, "machine_check"},
-    {"temperature above threshold", "", kHardware, "cpu_temperature"},
+    {"CPU", "temperature above threshold", kHardware, "cpu_temperature"},  // before Linux 5.5
+    {"CPU", "temperature is above threshold", kHardware, "cpu_temperature"},
     {"PCIe Bus Error: severity=Correct", "", kCorrected, ""},
     {"PCIe Bus Error: severity=Uncorrect", "", kHardware, "pcie_error", kAddress},
     {"AER: ", "Uncorrect", kHardware, ""},  // its details come in a line of their own
     {"NVRM: ", "has fallen off the bus", kHardware, "gpu_xid", kAddress},
+    // In a message of several lines, which names the card in its first one.
+    {"NVRM: ", kCardWithoutAnswer, kHardware, "gpu_xid", kAddress},
     {"NVRM: ", "RmInitAdapter failed", kHardware, "gpu_xid", kAddress},
-    {"I/O error", "", kHardware, "disk_errors", kDevice},
+    {"I/O error, dev ", "", kHardware, "disk_errors", kDevice},
+    {"Buffer I/O error on dev", "", kHardware, "disk_errors", kDevice},
+    {"EXT4-fs (", "I/O error", kHardware, "disk_errors", kParens},
+    {"XFS (", "I/O error", kHardware, "disk_errors", kParens},
+    {"critical medium error, dev ", "", kHardware, "disk_errors", kDevice},
+    {"critical target error, dev ", "", kHardware, "disk_errors", kDevice},
+    {"protection error, dev ", "", kHardware, "disk_errors", kDevice},
     {"BUG: soft lockup", "", kHardware, "kernel_lockup"},
-    {"soft lockup", "", kHardware, ""},
     {"Watchdog detected hard LOCKUP", "", kHardware, "kernel_lockup"},
-    {"hard LOCKUP", "", kHardware, ""},
+    {"CPU ", "hard LOCKUP", kHardware, "kernel_lockup"},
     {"rcu: INFO: ", "detected stall", kSoftware, "kernel_lockup"},
+    {"rcu: INFO: ", "detected expedited stall", kSoftware, "kernel_lockup"},
     {"EXT4-fs error (device ", "", kSoftware, "disk_errors", kDevice},
     {"XFS (", "Corruption detected", kSoftware, "disk_errors", kParens},
     {"XFS (", "Shutting down filesystem", kSoftware, "disk_errors", kParens},
@@ -64,6 +76,18 @@ constexpr KernelMessage kMessages[] = {
     {"Internal error: Oops", "", kSoftware, "kernel_oops"},
     {"general protection fault, ", "", kSoftware, "kernel_oops"},
 };
+
+constexpr absl::string_view kOfDisks = "disk_errors";
+// Block devices that are no disks: empty or virtual drives, images, and disks of other hosts. Jobs
+// can cause errors on them. The kernel puts a number behind these names.
+constexpr absl::string_view kNoDisks[] = {"fd", "loop", "nbd", "ram", "sr", "zram"};
+
+bool IsNoDisk(absl::string_view device) {
+  return std::any_of(std::begin(kNoDisks), std::end(kNoDisks), [device](absl::string_view name) {
+    return device.size() > name.size() && absl::StartsWith(device, name) &&
+           absl::ascii_isdigit(static_cast<unsigned char>(device[name.size()]));
+  });
+}
 
 bool IsObjectLetter(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == ':' ||
@@ -98,45 +122,105 @@ std::string AddressBefore(absl::string_view line) {
   return address;
 }
 
-std::string ObjectOf(const KernelMessage& row, absl::string_view line, size_t at) {
+// `words`: the row's and what follows them.
+std::string ObjectOf(const KernelMessage& row, absl::string_view message, absl::string_view words) {
   switch (row.object) {
     case kNone:
       return "";
     case kDevice: {
       constexpr absl::string_view kNames[] = {"dev ", "device "};
       for (const absl::string_view name : kNames) {
-        const size_t found = line.find(name, at);
-        if (found != absl::string_view::npos) return WordAt(line.substr(found + name.size()));
+        const size_t found = words.find(name);
+        if (found != absl::string_view::npos) return WordAt(words.substr(found + name.size()));
       }
       return "";
     }
     case kParens: {
-      const size_t open = line.find('(', at);
-      return open == absl::string_view::npos ? "" : WordAt(line.substr(open + 1));
+      const size_t open = words.find('(');
+      return open == absl::string_view::npos ? "" : WordAt(words.substr(open + 1));
     }
     case kAddress:
-      return AddressBefore(line);
+      return AddressBefore(message);
   }
   return "";
 }
 
-// Parses "[Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", which the kernel
+// Names that drivers write before their words.
+constexpr absl::string_view kDrivers[] = {
+    "mce: ",  "watchdog: ", "NMI watchdog: ", "blk_update_request: ", "print_req_error: ",
+    "Oops: ", "AER: "};
+
+// "{1}", the number of an error that firmware reports.
+bool ConsumeNumber(absl::string_view& message) {
+  absl::string_view rest = message;
+  if (!absl::ConsumePrefix(&rest, "{")) return false;
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789"), rest.size()));
+  if (!absl::ConsumePrefix(&rest, "}")) return false;
+  message = rest;
+  return true;
+}
+
+// "pcieport 0000:00:1c.0: ".
+bool ConsumeDevice(absl::string_view& message) {
+  const size_t name = message.find(' ');
+  const size_t end = message.find(": ");
+  if (name == absl::string_view::npos || end == absl::string_view::npos || end < name) return false;
+  const absl::string_view address = message.substr(name + 1, end - name - 1);
+  if (!IsPciAddress(address) || address.size() != WordAt(address).size()) return false;
+  message.remove_prefix(end + 2);
+  return true;
+}
+
+// Where a row's words may stand: at the beginning of the message, and behind each name of a driver,
+// a device or an error there.
+std::vector<absl::string_view> StagesOf(absl::string_view message) {
+  constexpr size_t kMost = 4;
+  std::vector<absl::string_view> stages;
+  if (BeginsWithUsersText(message)) return stages;
+  stages.push_back(message);
+  while (stages.size() < kMost) {
+    absl::string_view rest = stages.back();
+    const bool is_driver =
+        std::any_of(std::begin(kDrivers), std::end(kDrivers),
+                    [&rest](absl::string_view name) { return absl::ConsumePrefix(&rest, name); });
+    if (!is_driver && !ConsumeNumber(rest) && !ConsumeDevice(rest)) break;
+    stages.push_back(rest);
+  }
+  return stages;
+}
+
+// Reads "[Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", which the kernel
 // prints for every error that nothing else decodes: bit 61 of the bank's status is set when the
 // error was not corrected (Intel 64 and IA-32 Architectures SDM, volume 3B, IA32_MCi_STATUS; the
 // same for AMD).
-std::optional<MessageMeaning> ReadBank(absl::string_view line) {
+std::optional<MessageMeaning> ReadBank(absl::string_view words) {
   constexpr absl::string_view kBank = " Bank ";
   constexpr uint64_t kUncorrected = uint64_t{1} << 61;
-  if (!absl::StrContains(line, "Machine Check")) return std::nullopt;
-  size_t at = line.find(kBank);
+  if (!absl::StartsWith(words, "[Hardware Error]") || !absl::StrContains(words, "Machine Check"))
+    return std::nullopt;
+  size_t at = words.find(kBank);
   if (at == absl::string_view::npos) return std::nullopt;
-  at = line.find(": ", at);
+  at = words.find(": ", at);
   if (at == absl::string_view::npos) return std::nullopt;
   uint64_t status = 0;
-  if (!absl::SimpleHexAtoi(absl::StripAsciiWhitespace(line.substr(at + 2)), &status))
+  if (!absl::SimpleHexAtoi(absl::StripAsciiWhitespace(words.substr(at + 2)), &status))
     return std::nullopt;
   if ((status & kUncorrected) == 0) return MessageMeaning{.cause = kCorrected, .condition = ""};
   return MessageMeaning{.cause = kHardware, .condition = "machine_check"};
+}
+
+std::optional<MessageMeaning> ReadRow(const KernelMessage& row, absl::string_view message,
+                                      absl::string_view words) {
+  if (!absl::StartsWith(words, row.words) ||
+      !absl::StrContains(words.substr(row.words.size()), row.then))
+    return std::nullopt;
+  MessageMeaning meaning{
+      .cause = row.cause, .condition = row.condition, .object = ObjectOf(row, message, words)};
+  if (row.condition == kOfDisks && IsNoDisk(meaning.object)) {
+    meaning.cause = kSoftware;
+    meaning.condition = "";
+  }
+  return meaning;
 }
 
 }  // namespace
@@ -146,28 +230,30 @@ absl::Span<const KernelMessage> KernelMessages() { return kMessages; }
 std::optional<XidMessage> ParseXidMessage(absl::string_view line) {
   constexpr absl::string_view kXid = "NVRM: Xid (";
   constexpr absl::string_view kEnd = "): ";
-  const size_t begin = line.find(kXid);
-  if (begin == absl::string_view::npos) return std::nullopt;
-  const size_t end = line.find(kEnd, begin + kXid.size());
+  absl::string_view rest = KernelMessageOf(line);
+  if (BeginsWithUsersText(rest) || !absl::ConsumePrefix(&rest, kXid)) return std::nullopt;
+  const size_t end = rest.find(kEnd);
   if (end == absl::string_view::npos) return std::nullopt;
-  const absl::string_view rest = line.substr(end + kEnd.size());
+  absl::string_view slot = rest.substr(0, end);
+  rest.remove_prefix(end + kEnd.size());
   XidMessage parsed;
   if (!absl::SimpleAtoi(rest.substr(0, rest.find_first_not_of("0123456789")), &parsed.xid))
     return std::nullopt;
-  absl::string_view slot = line.substr(begin + kXid.size(), end - begin - kXid.size());
   absl::ConsumePrefix(&slot, "PCI:");
-  parsed.slot = absl::AsciiStrToLower(slot);
+  parsed.slot = absl::AsciiStrToLower(slot.substr(0, slot.find(' ')));
   return parsed;
 }
 
 std::optional<MessageMeaning> ReadKernelMessage(absl::string_view line) {
-  if (std::optional<MessageMeaning> bank = ReadBank(line)) return bank;
+  const absl::string_view message = KernelMessageOf(line);
+  const std::vector<absl::string_view> stages = StagesOf(message);
+  for (const absl::string_view words : stages) {
+    if (std::optional<MessageMeaning> bank = ReadBank(words)) return bank;
+  }
   for (const KernelMessage& row : kMessages) {
-    const size_t at = line.find(row.words);
-    if (at == absl::string_view::npos) continue;
-    if (!absl::StrContains(line.substr(at + row.words.size()), row.then)) continue;
-    return MessageMeaning{
-        .cause = row.cause, .condition = row.condition, .object = ObjectOf(row, line, at)};
+    for (const absl::string_view words : stages) {
+      if (std::optional<MessageMeaning> meaning = ReadRow(row, message, words)) return meaning;
+    }
   }
   return std::nullopt;
 }

@@ -18,8 +18,8 @@ enum class MessageObject {
   kAddress,  // the last PCI address before the words: "0000:3b:00.0"
 };
 
-// A line that contains `words` and, after them, `then`. Both are words of the kernel's own
-// messages.
+// A line whose message begins with `words`, or has them behind the names of its driver and device,
+// and contains `then` after them. Both are words of the kernel's own messages.
 struct KernelMessage {
   absl::string_view words;
   absl::string_view then;
@@ -29,7 +29,12 @@ struct KernelMessage {
 };
 absl::Span<const KernelMessage> KernelMessages();
 
-// A line about an Xid: "NVRM: Xid (PCI:0000:3b:00): 79, pid=…".
+// The driver's words about a card that does not answer when it is to be taken.
+inline constexpr absl::string_view kCardWithoutAnswer = "fallen off the bus and is not responding";
+
+// A line about an Xid: "NVRM: Xid (PCI:0000:3b:00): 79, pid=…", or of an instance of a GPU in MIG
+// mode: "NVRM: Xid (PCI:0000:3b:00 GPU-I:05): 109, …". The message begins with these
+// words.
 struct XidMessage {
   std::string slot;  // begins the GPU's address: "0000:3b:00"
   int xid = 0;

@@ -16,7 +16,8 @@ constexpr LimitInfo kLimits[] = {
     {"mount_hung.seconds", 20, 2, 300, "without an answer of a network file system"},
     {"gpu_temperature.celsius", 90, 40, 120, "of a GPU"},
     {"gpu_temperature.kelvin_above_others", 25, 5, 80,
-     "above the median of the node's other GPUs, of which there are at least two"},
+     "above the median of the node's other GPUs of its model that work as hard, of which there are "
+     "at least two"},
     {"gpu_memory_temperature.celsius", 95, 40, 130,
      "of a GPU's memory, where the driver does not tell its highest operating temperature"},
     {"nvlink_replay.per_day", 100, 1, 1000000,
