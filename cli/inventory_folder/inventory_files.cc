@@ -22,6 +22,30 @@ bool IsYaml(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
+bool IsVarsFolder(const fs::path& name) { return name == "group_vars" || name == "node_vars"; }
+
+// Whether a file at this place would be read as other than its author means, or not at all.
+absl::Status CheckPlace(const fs::path& name) {
+  const fs::path folder = name.parent_path();
+  const fs::path above = folder.parent_path();
+  const auto wrong = [&](const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat(name.string(), ": ", what));
+  };
+  if (folder.filename() == "host_vars" || above.filename() == "host_vars")
+    return wrong("a folder host_vars is not read: rename it to node_vars");
+  if (IsVarsFolder(above.filename())) {
+    return wrong(absl::StrCat("a folder in ", above.filename().string(),
+                              " is not read: put its variables into one file, ", folder.string(),
+                              ".yaml"));
+  }
+  if (IsVarsFolder(folder.filename()) && !IsYaml(name)) {
+    return wrong(absl::StrCat("a file without an extension is not read: rename it to ",
+                              name.filename().string(), ".yaml, or to .", name.filename().string(),
+                              " to leave it out"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Files> ReadInventoryFiles(const std::string& path) {
@@ -50,11 +74,12 @@ absl::StatusOr<Files> ReadInventoryFiles(const std::string& path) {
     const std::string name = it->path().filename().string();
     if (absl::StartsWith(name, ".") || (it.depth() == 0 && name == kHardware)) {
       it.disable_recursion_pending();
-    } else if (IsYaml(it->path())) {
+    } else if (IsYaml(it->path()) || !it->path().has_extension()) {
       ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(it->path()));
       if (type != fs::file_type::regular) continue;
-      RETURN_IF_ERROR(
-          add(it->path(), (folder.filename() / it->path().lexically_relative(folder)).string()));
+      const fs::path file = folder.filename() / it->path().lexically_relative(folder);
+      RETURN_IF_ERROR(CheckPlace(file));
+      if (IsYaml(file)) RETURN_IF_ERROR(add(it->path(), file.string()));
     }
   }
   if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));

@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,7 @@ using google::protobuf::MessageFactory;
 using google::protobuf::io::CodedInputStream;
 
 constexpr std::uint64_t kFoldedSubtype = 2;
+constexpr std::uint64_t kLentSubtype = 3;
 
 // A field's number is the tag without its lower three bits, the wire type
 // (protobuf.dev, "Encoding").
@@ -102,16 +104,35 @@ std::optional<Value> FoldMessage(const Message& type, absl::string_view bytes) {
   return value;
 }
 
+Value Lend(const Value& value) {
+  const Value* const place = &value;
+  Value::binary_t lent;
+  lent.set_subtype(kLentSubtype);
+  lent.resize(sizeof(place));
+  std::memcpy(lent.data(), &place, sizeof(place));
+  return Value(std::move(lent));
+}
+
 bool IsFolded(const Value& value) {
   if (!value.is_binary()) return false;
   const Value::binary_t& binary = value.get_binary();
-  return binary.has_subtype() && binary.subtype() == kFoldedSubtype;
+  return binary.has_subtype() &&
+         (binary.subtype() == kFoldedSubtype || binary.subtype() == kLentSubtype);
 }
 
 size_t FoldedBytes(const Value& value) { return value.get_binary().size(); }
 
-Value Unfold(const Value& value) {
+const Value* LentValue(const Value& value) {
   assert(IsFolded(value));
+  const Value::binary_t& binary = value.get_binary();
+  if (binary.subtype() != kLentSubtype) return nullptr;
+  const Value* place = nullptr;
+  std::memcpy(&place, binary.data(), sizeof(place));
+  return place;
+}
+
+Value Unfold(const Value& value) {
+  if (const Value* const lent = LentValue(value)) return *lent;
   const Value::binary_t& binary = value.get_binary();
   const absl::string_view folded(reinterpret_cast<const char*>(binary.data()), binary.size());
   const size_t zero = folded.find('\0');
@@ -127,7 +148,9 @@ Value Unfold(const Value& value) {
 }
 
 Value UnfoldAll(Value value) {
-  if (IsFolded(value)) return Unfold(value);
+  if (IsFolded(value)) {
+    return LentValue(value) == nullptr ? Unfold(value) : UnfoldAll(Unfold(value));
+  }
   if (value.is_structured()) {
     for (Value& element : value) element = UnfoldAll(std::move(element));
   }

@@ -307,6 +307,13 @@ const std::string& Document::text() const {
   return source_ == nullptr ? *kEmpty : source_->text;
 }
 
+Document Document::At(const Node& part) const {
+  Document document;
+  document.source_ = source_;
+  document.root_ = part;
+  return document;
+}
+
 absl::Status Document::Error(const Node& node, absl::string_view message) const {
   return Error(node.mark(), message);
 }

@@ -34,6 +34,9 @@ class Document {
   const std::string& file_name() const;
   const std::string& text() const;
   const Node& root() const { return root_; }
+  // The same text with `part`, a node of this document, as its root. Keeps nothing else of the
+  // tree.
+  Document At(const Node& part) const;
 
   // InvalidArgument "file:line:column: message", with the line shown and a caret under the place.
   absl::Status Error(const Node& node, absl::string_view message) const;

@@ -47,13 +47,21 @@ std::optional<VarsPath> ParseVarsPath(absl::string_view path) {
   return VarsPath{folder == "group_vars", std::string(file.substr(0, file.rfind('.')))};
 }
 
-}  // namespace
-
-absl::StatusOr<Inventory> ParseInventory(const std::map<std::string, std::string>& files) {
-  return InventoryBuilder().Build(files);
+bool MayHoldTemplate(const yaml::Node& node) {
+  return absl::StrContains(node.text(), '{') ||
+         std::any_of(node.items().begin(), node.items().end(), MayHoldTemplate) ||
+         std::any_of(node.entries().begin(), node.entries().end(),
+                     [](const yaml::Entry& entry) { return MayHoldTemplate(entry.value); });
 }
 
-InventoryBuilder::InventoryBuilder() {
+}  // namespace
+
+absl::StatusOr<Inventory> ParseInventory(const std::map<std::string, std::string>& files,
+                                         VariableCheck check_variable) {
+  return InventoryBuilder(check_variable).Build(files);
+}
+
+InventoryBuilder::InventoryBuilder(VariableCheck check_variable) : check_variable_(check_variable) {
   for (const char* name : {"all", "login", "compute", "storage"}) {
     inventory_.group_index_.emplace(name, inventory_.groups_.size());
     Group& group = inventory_.groups_.emplace_back();
@@ -403,6 +411,7 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
   for (const yaml::Entry& entry : node.entries()) {
     const Origin origin{&document, entry.key_mark};
     if (!errors_.Check(origin, CheckVariableName(entry.key))) continue;
+    if (check_variable_ != nullptr && !errors_.Check(origin, check_variable_(entry.key))) continue;
     const auto first = known.find(entry.key);
     if (first != known.end()) {
       errors_.Add(origin,
@@ -415,8 +424,13 @@ void InventoryBuilder::ReadVars(const yaml::Document& document, const yaml::Node
     errors_.Check(Origin{&document, entry.value.mark()}, CheckBootVariable(entry.key, *value));
     errors_.Check(Origin{&document, entry.value.mark()}, CheckSelfJoinVariable(entry.key, *value));
     if (level != VariableLevel::kInventory) errors_.Check(origin, CheckVariableOfNodes(entry.key));
-    out->push_back(
-        Variable{entry.key, std::move(value), level, std::string(owner), origin.ToPlace()});
+    Variable& variable = out->emplace_back();
+    variable.name = entry.key;
+    variable.value = std::move(value);
+    variable.level = level;
+    variable.owner = std::string(owner);
+    variable.place = origin.ToPlace();
+    if (MayHoldTemplate(entry.value)) variable.written = document.At(entry.value);
   }
 }
 

@@ -29,7 +29,8 @@ namespace muster::controller {
 // to names that a later one defines. Used once.
 class InventoryBuilder {
  public:
-  InventoryBuilder();
+  // See ParseInventory(); nullptr: every name is taken.
+  explicit InventoryBuilder(VariableCheck check_variable);
   absl::StatusOr<Inventory> Build(const std::map<std::string, std::string>& files);
 
  private:
@@ -141,6 +142,7 @@ class InventoryBuilder {
   // The place of something that was written, so that an error can show it.
   Origin OriginOf(const Place& place) const;
 
+  const VariableCheck check_variable_;
   Errors errors_;
   HealthPolicyReader health_{errors_};
   std::deque<yaml::Document> documents_;  // a deque, because Origins point into it

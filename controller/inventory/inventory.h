@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/yaml/document.h"
 
 namespace muster::controller {
 
@@ -41,7 +43,10 @@ struct Variable {
   std::shared_ptr<const nlohmann::ordered_json> value;
   VariableLevel level = VariableLevel::kInventory;
   std::string owner;  // the group or node that it belongs to; "" for the whole inventory
-  Place place;
+  Place place;        // of its name
+  // The value where it was written, as the root, so that the errors of its templates show their own
+  // places. Only where it may hold a template: trees take more memory than values.
+  std::optional<yaml::Document> written = std::nullopt;
 };
 
 struct Node {
@@ -155,9 +160,14 @@ class Inventory {
 // Files in a folder named group_vars or node_vars hold variables of the group or node that the file
 // is named after. Pure.
 //
+// `check_variable` says what is wrong with the name of a variable, "" for nothing. For files that
+// people hand in: what was stored must stay readable when a later version takes a name for itself.
+//
 // InvalidArgument holds all errors that were found (the first 20), one after the other, each with
 // file:line:column, the line itself and the nearest known word.
-absl::StatusOr<Inventory> ParseInventory(const std::map<std::string, std::string>& files);
+using VariableCheck = std::string (*)(absl::string_view name);
+absl::StatusOr<Inventory> ParseInventory(const std::map<std::string, std::string>& files,
+                                         VariableCheck check_variable = nullptr);
 
 // The inventory's variables that apply to `node`, weakest first: a later one of the same name wins.
 // The list includes overridden ones, so that `explain` can show them.
@@ -177,12 +187,8 @@ absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
 std::vector<std::string> DiffInventory(const Inventory& before, const Inventory& now);
 
 // The whole inventory, resolved, for `show`: nodes by name with their own variables, racks,
-// groups, partitions, update policies, notification channels. Node lists are folded (c[001-006]).
-nlohmann::ordered_json ToValue(const Inventory& inventory);
-// The SHA-256 of all that a playbook can find in it: not of update policies, notifications and
-// snapshots.
-// groups, partitions, update policies, what is written about health. Node lists are folded
-// (c[001-006]).
+// groups, partitions, update policies, notification channels, what is written about health. Node
+// lists are folded (c[001-006]).
 nlohmann::ordered_json ToValue(const Inventory& inventory);
 // The SHA-256 of all that a playbook can find in it, and hence not of its policies.
 std::string ContentDigest(const Inventory& inventory);

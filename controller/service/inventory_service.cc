@@ -20,6 +20,7 @@
 #include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/inventory/inventory.h"
+#include "controller/playbook/words.h"
 #include "controller/service/front/refusal.h"
 #include "controller/session/caller.h"
 #include "controller/slurm/slurmctld_node.h"
@@ -44,7 +45,7 @@ absl::Status CheckPath(const std::string& path) {
       absl::StrCat("'", path, "' is not a path relative to the inventory's folder"));
 }
 
-absl::StatusOr<Inventory> Parse(const Files& files) {
+absl::StatusOr<Inventory> Parse(const Files& files, VariableCheck check_variable = nullptr) {
   if (files.empty()) return absl::InvalidArgumentError("no inventory file was sent");
   std::map<std::string, std::string> contents;
   size_t bytes = 0;
@@ -60,7 +61,13 @@ absl::StatusOr<Inventory> Parse(const Files& files) {
                                                    " bytes, at most ", InventoryService::kMaxBytes,
                                                    " are allowed"));
   }
-  return ParseInventory(contents);
+  return ParseInventory(contents, check_variable);
+}
+
+// What people hand in. A variable that templates never see is their error; what is stored may have
+// one from before its name was taken.
+absl::StatusOr<Inventory> ParseGiven(const Files& files) {
+  return Parse(files, playbook::CheckGivenVariable);
 }
 
 // Nodes of `before` that are not in `now`.
@@ -153,7 +160,7 @@ grpc::Status InventoryService::DiffInventory(grpc::ServerContext*,
 
 absl::Status InventoryService::Check(const v1::CheckInventoryRequest& request,
                                      v1::CheckInventoryResponse& response) {
-  ASSIGN_OR_RETURN(const Inventory inventory, Parse(request.files()));
+  ASSIGN_OR_RETURN(const Inventory inventory, ParseGiven(request.files()));
   Inventory before;
   RETURN_IF_ERROR(Latest(before).status());
   RETURN_IF_ERROR(CheckSlurmctld(before, inventory));
@@ -181,7 +188,7 @@ absl::StatusOr<uint64_t> InventoryService::Latest(Inventory& inventory) {
 
 absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, const Actor& actor,
                                      v1::ApplyInventoryResponse& response) {
-  ASSIGN_OR_RETURN(const Inventory now, Parse(request.files()));
+  ASSIGN_OR_RETURN(const Inventory now, ParseGiven(request.files()));
   Inventory before;
   ASSIGN_OR_RETURN(const uint64_t revision, Latest(before));
   RETURN_IF_ERROR(CheckSlurmctld(before, now));
@@ -270,7 +277,7 @@ absl::Status InventoryService::Get(const v1::GetInventoryRequest& request,
 
 absl::Status InventoryService::Diff(const v1::DiffInventoryRequest& request,
                                     v1::DiffInventoryResponse& response) {
-  ASSIGN_OR_RETURN(const Inventory now, Parse(request.files()));
+  ASSIGN_OR_RETURN(const Inventory now, ParseGiven(request.files()));
   Inventory before;
   RETURN_IF_ERROR(Latest(before).status());
   for (const std::string& change : muster::controller::DiffInventory(before, now)) {

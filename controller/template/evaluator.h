@@ -24,6 +24,8 @@ class Evaluator {
   absl::Status Run(const Body& body);
   // The value of `expr`, never null: undefined is an error.
   absl::StatusOr<ValuePtr> Evaluate(const Expr& expr);
+  // The same with nothing in it folded, for use outside templates.
+  absl::StatusOr<Value> EvaluateWhole(const Expr& expr);
 
   Rendered TakeOutput() { return std::move(output_); }
 

@@ -26,6 +26,13 @@ absl::StatusOr<ValuePtr> Evaluator::Evaluate(const Expr& expr) {
   return value;
 }
 
+absl::StatusOr<Value> Evaluator::EvaluateWhole(const Expr& expr) {
+  ASSIGN_OR_RETURN(const ValuePtr value, Evaluate(expr));
+  Value whole = SpendUnfoldAll(context_, *value);
+  if (!budget_.status().ok()) return ErrorAt(expr.place, budget_.status());
+  return whole;
+}
+
 absl::StatusOr<ValuePtr> Evaluator::EvaluateLoosely(const Expr& expr) {
   if (!budget_.Spend(1)) return ErrorAt(expr.place, budget_.status());
   switch (expr.kind) {

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/value/folded_value.h"
 #include "controller/template/evaluator.h"
 #include "controller/template/syntax/parser.h"
 
@@ -60,13 +59,16 @@ absl::StatusOr<Value> Template::RenderValue(const Scope& scope, const Limits& li
     expression = parsed_->body[0]->expr.get();
   }
   if (expression != nullptr) {
-    Evaluator evaluator(*parsed_, scope, limits);
-    ASSIGN_OR_RETURN(const ValuePtr value, evaluator.Evaluate(*expression));
-    return UnfoldAll(*value);
+    return Evaluator(*parsed_, scope, limits).EvaluateWhole(*expression);
   }
   ASSIGN_OR_RETURN(Rendered rendered, Render(scope, limits));
   if (rendered.sensitive) return MakeSecret(rendered.text);
   return Value(std::move(rendered.text));
+}
+
+absl::Status Template::Error(absl::string_view message) const {
+  const Expr* expression = parsed_->expression.get();
+  return parsed_->source.Error(expression != nullptr ? expression->place : Place{}, message);
 }
 
 const std::vector<std::string>& Template::names() const { return parsed_->names; }

@@ -82,6 +82,9 @@ class Template {
   // secret.
   absl::StatusOr<Value> RenderValue(const Scope& scope, const Limits& limits = {}) const;
 
+  // InvalidArgument at the place of a bare expression, for what is wrong with its value.
+  absl::Status Error(absl::string_view message) const;
+
   // The names that the template and those it includes may read or call, sorted; also loop
   // variables. Two scopes that agree on these render the same text.
   const std::vector<std::string>& names() const;

@@ -331,6 +331,10 @@ class LastUnfolded {
 
 // Making a value takes one or two steps, and it has some ten bytes when folded.
 bool SpendUnfolding(Context& context, const Value& folded) {
+  if (const Value* const lent = LentValue(folded)) {
+    SpendCopy(context, *lent);
+    return context.budget.status().ok();
+  }
   return context.budget.Spend(1 + FoldedBytes(folded) / 4);
 }
 
@@ -340,10 +344,25 @@ Value SpendUnfold(Context& context, const Value& folded) {
   return SpendUnfolding(context, folded) ? Unfold(folded) : Value();
 }
 
+Value SpendUnfoldAll(Context& context, Value value) {
+  if (IsFolded(value)) {
+    const bool is_lent = LentValue(value) != nullptr;
+    value = SpendUnfold(context, value);
+    if (!is_lent) return value;  // nothing in it is folded
+  }
+  if (value.is_structured()) {
+    for (Value& element : value) element = SpendUnfoldAll(context, std::move(element));
+  }
+  return value;
+}
+
 // What is remembered is charged as well: whether a template stays within its limits does not depend
 // on what the thread has done before.
 ValuePtr EntryOf(Context& context, const ValuePtr& object, const Value& entry) {
   if (!IsFolded(entry)) return PartOf(object, entry);
+  if (const Value* const lent = LentValue(entry)) {
+    return ValuePtr(std::shared_ptr<void>(), lent);  // outlives all that refer to it
+  }
   if (!SpendUnfolding(context, entry)) return NewValue(Value());
   thread_local LastUnfolded last;
   return last.Find(entry);

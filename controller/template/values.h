@@ -20,7 +20,8 @@ using ValuePtr = std::shared_ptr<const Value>;
 
 inline ValuePtr NewValue(Value value) { return std::make_shared<Value>(std::move(value)); }
 inline ValuePtr PartOf(const ValuePtr& whole, const Value& part) { return ValuePtr(whole, &part); }
-// Like PartOf(), for an entry of an object: one that is folded is unfolded.
+// Like PartOf(), for an entry of an object: one that is folded is unfolded. One that is lent is not
+// copied.
 ValuePtr EntryOf(Context& context, const ValuePtr& object, const Value& entry);
 
 // "integer", "list", …, as used in error messages.
@@ -68,6 +69,8 @@ ValuePtr PickElements(Context& context, ValuePtr list, const std::vector<size_t>
 void SpendCopy(Context& context, const Value& value, int depth = 0);
 // Charges the cost of unfolding, see common/value/folded_value.h. Null when it is too much.
 Value SpendUnfold(Context& context, const Value& folded);
+// `value` with all folded values in it, at any depth, unfolded; incomplete when it is too much.
+Value SpendUnfoldAll(Context& context, Value value);
 // `value` with each string, at any depth, made a secret (and numbers by their text).
 Value Seal(Context& context, const Value& value);
 

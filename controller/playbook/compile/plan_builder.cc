@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/base/text/nearest_word.h"
 #include "common/value/image_manifest.h"
+#include "controller/playbook/schema/given.h"
 #include "muster/v1/plan.pb.h"
 
 namespace muster::controller::playbook {
@@ -24,6 +25,15 @@ constexpr size_t kMaxSharedInline = 4 << 10;
 constexpr size_t kMaxSecretContent = 1 << 20;
 // Standard input of a command travels in the plan.
 constexpr size_t kMaxInput = 1 << 20;
+
+// Ends the error of a rule that holds for the parameters as written, and not for their values.
+constexpr char kOnNode[] = "; a parameter that is none on the node counts as not given";
+
+// Whether they say what a file holds, in one of several ways.
+bool HasContents(const std::vector<Param>& params) {
+  return std::any_of(params.begin(), params.end(),
+                     [](const Param& param) { return param.type == ParamType::kTemplateFile; });
+}
 
 bool ReadsItem(const Condition& condition) { return MayRead(condition.expression, "item"); }
 
@@ -322,58 +332,82 @@ absl::Status PlanBuilder::PlaceArchive(const Content& content, const Task& task,
 absl::Status PlanBuilder::FillParams(const std::vector<NodeParam>& params, const Task& task,
                                      RoleScope& scope, const tmpl::Scope& names,
                                      google::protobuf::Message* message, v1::Step* step,
-                                     bool* sensitive, std::shared_ptr<const Content>* whole) {
+                                     Filled* filled) {
   for (const NodeParam& param : params) {
-    if (param.param->type == ParamType::kTemplateFile ||
-        param.param->type == ParamType::kRoleFile) {
-      ASSIGN_OR_RETURN(const std::shared_ptr<const Content> content,
-                       FindContent(param, task, scope, names));
-      if (step->has_file() || step->has_archive()) {
-        *whole = content;
-      } else {
-        SetBytes(*param.param, *content->text, message);
-      }
-      *sensitive = *sensitive || content->sensitive;
-      continue;
-    }
     if (!param.elements.empty()) {
-      for (size_t i = 0; i < param.elements.size(); ++i) {
-        RETURN_IF_ERROR(FillParams(param.elements[i], task, scope, names,
-                                   MutableElement(*param.param, i, message), step, sensitive,
-                                   whole));
-      }
-      if (const absl::Status twice = CheckElementsDiffer(*param.param, *message); !twice.ok()) {
-        return task.document.Error(param.node, twice.message());
-      }
+      RETURN_IF_ERROR(FillElements(param, task, scope, names, message, step, filled));
       continue;
     }
     ASSIGN_OR_RETURN(const Value value, param.value.Evaluate(names));
-    if (value.is_null() && param.param->required) {
-      return task.document.Error(param.node, absl::StrCat("'", param.param->key, "' is none"));
+    if (value.is_null()) {
+      if (param.param->required)
+        return task.document.Error(param.node, absl::StrCat("'", param.param->key, "' is none"));
+      filled->none.insert(param.param->key);
+      continue;
     }
-    if (const absl::Status set = SetField(*param.param, value, message, sensitive); !set.ok()) {
+    if (param.param->type == ParamType::kTemplateFile ||
+        param.param->type == ParamType::kRoleFile) {
+      ASSIGN_OR_RETURN(const std::shared_ptr<const Content> content,
+                       FindContent(param, value, task, scope, names));
+      if (step->has_file() || step->has_archive()) {
+        filled->whole = content;
+      } else {
+        SetBytes(*param.param, *content->text, message);
+      }
+      filled->sensitive = filled->sensitive || content->sensitive;
+      continue;
+    }
+    if (const absl::Status set = SetField(*param.param, value, message, &filled->sensitive);
+        !set.ok()) {
       return task.document.Error(param.node, set.message());
     }
   }
   return absl::OkStatus();
 }
 
+absl::Status PlanBuilder::FillElements(const NodeParam& list, const Task& task, RoleScope& scope,
+                                       const tmpl::Scope& names, google::protobuf::Message* message,
+                                       v1::Step* step, Filled* filled) {
+  for (size_t i = 0; i < list.elements.size(); ++i) {
+    Filled of_element;
+    RETURN_IF_ERROR(FillParams(list.elements[i], task, scope, names,
+                               MutableElement(*list.param, i, message), step, &of_element));
+    filled->sensitive = filled->sensitive || of_element.sensitive;
+    if (!HasContents(list.param->elements)) continue;
+    const yaml::Node& map = list.node.IsMap() ? list.node : list.node.items()[i];
+    const std::string wrong = list.param->check_element(GivenOnNode(map, of_element.none));
+    if (!wrong.empty()) {
+      return task.document.Error(
+          map, absl::StrCat("an entry of '", list.param->key, "' ", wrong, kOnNode));
+    }
+  }
+  if (const absl::Status twice = CheckElementsDiffer(*list.param, *message); !twice.ok()) {
+    return task.document.Error(list.node, twice.message());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                                        v1::Step* step) {
-  bool sensitive = false;
-  std::shared_ptr<const Content> whole;
+  Filled filled;
   RETURN_IF_ERROR(FillParams(task.params, task, scope, names, MutableResource(*task.type, step),
-                             step, &sensitive, &whole));
+                             step, &filled));
   NoteSecrets(node_.play().TakeAsked());
-  if (sensitive) step->set_sensitive(true);
+  if (filled.sensitive) step->set_sensitive(true);
   if (step->has_package() && step->package().names().empty()) {
     step->clear_resource();
     step->set_skip_reason("names: the list is empty");
   } else if (step->has_file()) {
-    if (whole != nullptr) return PlaceContent(*whole, task, step->mutable_file());
-    return PlaceOwnContent(sensitive, task, step->mutable_file());
-  } else if (step->has_archive() && whole != nullptr) {
-    return PlaceArchive(*whole, task, step->mutable_archive());
+    const yaml::Entry& written = *task.node.FindEntry(task.type->key);
+    const std::string wrong = step->file().state() == v1::PRESENCE_ABSENT
+                                  ? ""
+                                  : task.type->check(GivenOnNode(written.value, filled.none));
+    if (!wrong.empty())
+      return task.document.Error(written.key_mark, absl::StrCat("'file' ", wrong, kOnNode));
+    if (filled.whole != nullptr) return PlaceContent(*filled.whole, task, step->mutable_file());
+    return PlaceOwnContent(filled.sensitive, task, step->mutable_file());
+  } else if (step->has_archive() && filled.whole != nullptr) {
+    return PlaceArchive(*filled.whole, task, step->mutable_archive());
   } else if (step->has_command()) {
     const size_t size = step->command().input().size();
     inline_bytes_ += size;
@@ -385,7 +419,7 @@ absl::Status PlanBuilder::FillResource(const Task& task, RoleScope& scope, const
       return task.document.Error(task.node, named.message());
   } else if (step->has_files_in()) {
     for (v1::FileSetEntry& file : *step->mutable_files_in()->mutable_files()) {
-      RETURN_IF_ERROR(PlaceOwnContent(sensitive, task, &file));
+      RETURN_IF_ERROR(PlaceOwnContent(filled.sensitive, task, &file));
     }
   }
   return absl::OkStatus();
@@ -396,10 +430,10 @@ void PlanBuilder::NoteSecrets(const std::set<std::string>& names) {
 }
 
 absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const NodeParam& param,
+                                                                        const Value& value,
                                                                         const Task& task,
                                                                         RoleScope& scope,
                                                                         const tmpl::Scope& names) {
-  ASSIGN_OR_RETURN(const Value value, param.value.Evaluate(names));
   const std::string name = value.is_string() ? value.get<std::string>() : "";
   const bool is_file = param.param->type == ParamType::kRoleFile;
   if (is_file) {

@@ -62,13 +62,25 @@ class PlanBuilder {
   // `names` is the role's scope, or one within it that has `item`.
   absl::Status FillResource(const Task& task, RoleScope& scope, const tmpl::Scope& names,
                             v1::Step* step);
-  // Sets `message`, the step's resource or an entry of a list in it. *whole: a content of the role
-  // that makes up the step's file or archive, to be placed once everything else is known.
+  // What parameters say beyond the fields that they set.
+  struct Filled {
+    bool sensitive = false;
+    // Content of the role that makes up the step's file or archive, to be placed once everything
+    // else is known.
+    std::shared_ptr<const Content> whole;
+    std::set<std::string> none;  // keys of those that are none on this node
+  };
+  // Sets `message`, the step's resource or an entry of a list in it.
   absl::Status FillParams(const std::vector<NodeParam>& params, const Task& task, RoleScope& scope,
                           const tmpl::Scope& names, google::protobuf::Message* message,
-                          v1::Step* step, bool* sensitive, std::shared_ptr<const Content>* whole);
+                          v1::Step* step, Filled* filled);
+  // The same for the entries of a list that is written out.
+  absl::Status FillElements(const NodeParam& list, const Task& task, RoleScope& scope,
+                            const tmpl::Scope& names, google::protobuf::Message* message,
+                            v1::Step* step, Filled* filled);
   absl::StatusOr<std::shared_ptr<const Content>> FindContent(const NodeParam& param,
-                                                             const Task& task, RoleScope& scope,
+                                                             const Value& value, const Task& task,
+                                                             RoleScope& scope,
                                                              const tmpl::Scope& names);
   // Puts a content into `file`, a FileResource or an entry of a set, or beside the plan.
   template <typename File>

@@ -75,7 +75,8 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
     }
   }
   const Value& nodes =
-      shared_.emplace("nodes", NodesValue(inventory, std::move(facts))).first->second;
+      shared_.emplace("nodes", NodesValue(inventory, std::move(facts), &shared_vars_))
+          .first->second;
   for (const auto& [name, node] : nodes.items()) {
     const auto found = node.find("facts");
     if (found != node.end()) facts_.emplace(name, &*found);
@@ -110,11 +111,11 @@ std::vector<std::string> PlayScope::ExtraNames() const {
 absl::StatusOr<const ValueTemplate*> PlayScope::Parse(const Variable& variable) {
   const auto found = parsed_.find(variable.value.get());
   if (found != parsed_.end()) return &found->second;
-  tmpl::SourcePosition position;
-  position.file = variable.place.file;
-  position.line = std::max(variable.place.line, 1);
-  position.column = std::max(variable.place.column, 1);
-  ASSIGN_OR_RETURN(ValueTemplate parsed, ValueTemplate::FromValue(*variable.value, position));
+  ASSIGN_OR_RETURN(ValueTemplate parsed,
+                   variable.written.has_value()
+                       ? ValueTemplate::FromYaml(*variable.written, variable.written->root(),
+                                                 Scalars::kTyped, Keys::kLiteral)
+                       : ValueTemplate::FromValue(*variable.value, {.file = variable.place.file}));
   return &parsed_.emplace(variable.value.get(), std::move(parsed)).first->second;
 }
 

@@ -74,6 +74,7 @@ class PlayScope {
   tmpl::Allowance allowance_;
   tmpl::Scope scope_;
   std::map<std::string, ValueTemplate, std::less<>> extra_;
+  std::deque<Value> shared_vars_;  // of nodes, lent to shared_["nodes"]
   std::map<std::string, Value, std::less<>> shared_;
   absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;

@@ -2,9 +2,12 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "absl/container/flat_hash_map.h"
+#include "common/value/folded_value.h"
 #include "controller/playbook/load/value_template.h"
 
 namespace muster::controller::playbook {
@@ -33,15 +36,59 @@ bool HasTemplate(const Value& value) {
   return false;
 }
 
-Value VarsValue(const Inventory& inventory, const Node& node) {
-  Value vars = Value::object();
-  for (const Variable& variable : VariablesOf(inventory, node)) {
-    if (variable.level != VariableLevel::kGroup && variable.level != VariableLevel::kNode) continue;
-    vars.erase(variable.name);
-    if (!HasTemplate(*variable.value)) vars[variable.name] = *variable.value;
-  }
-  return vars;
+// Shorter texts are copied: a reference takes as much memory.
+constexpr size_t kWorthLending = 64;
+
+bool IsWorthLending(const Value& value) {
+  return value.is_structured() ||
+         (value.is_string() && value.get_ref<const std::string&>().size() > kWorthLending);
 }
+
+// The values of `vars` of all nodes: one for all nodes that have the same variables.
+class VarsValues {
+ public:
+  VarsValues(const Inventory& inventory, std::deque<Value>* shared)
+      : inventory_(inventory), shared_(*shared) {}
+
+  Value Of(const Node& node) {
+    std::vector<Variable> all = VariablesOf(inventory_, node);
+    std::vector<const Value*> key;
+    for (const Variable& variable : all) {
+      if (IsShown(variable)) key.push_back(variable.value.get());
+    }
+    const auto [known, is_new] = known_.try_emplace(std::move(key), nullptr);
+    if (is_new) known->second = &shared_.emplace_back(Make(all));
+    return Lend(*known->second);
+  }
+
+ private:
+  static bool IsShown(const Variable& variable) {
+    return variable.level == VariableLevel::kGroup || variable.level == VariableLevel::kNode;
+  }
+
+  Value Make(const std::vector<Variable>& variables) {
+    Value vars = Value::object();
+    for (const Variable& variable : variables) {
+      if (!IsShown(variable)) continue;
+      vars.erase(variable.name);
+      const Value& value = *variable.value;
+      if (!IsTemplate(value)) vars[variable.name] = IsWorthLending(value) ? Lend(value) : value;
+    }
+    return vars;
+  }
+
+  // Looks into a value once for all nodes that have it.
+  bool IsTemplate(const Value& value) {
+    const auto [known, is_new] = is_template_.try_emplace(&value, false);
+    if (is_new) known->second = HasTemplate(value);
+    return known->second;
+  }
+
+  const Inventory& inventory_;
+  std::deque<Value>& shared_;
+  absl::flat_hash_map<std::vector<const Value*>, const Value*> known_;  // by the variables' values
+  absl::flat_hash_map<const Value*, bool> is_template_;
+};
 
 }  // namespace
 
@@ -55,11 +102,12 @@ Value NodeValue(const Node& node) {
           {"groups", node.groups}};
 }
 
-Value NodesValue(const Inventory& inventory, FactsByNode facts) {
+Value NodesValue(const Inventory& inventory, FactsByNode facts, std::deque<Value>* shared) {
   ObjectBuilder nodes(inventory.nodes().size());
+  VarsValues vars(inventory, shared);
   for (const Node& node : inventory.nodes()) {
     Value value = NodeValue(node);
-    value["vars"] = VarsValue(inventory, node);
+    value["vars"] = vars.Of(node);
     const auto found = facts.find(node.name);
     if (found != facts.end()) value["facts"] = std::move(found->second);
     nodes.Add(node.name, std::move(value));

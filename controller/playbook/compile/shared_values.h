@@ -1,6 +1,8 @@
 // The inventory as template values.
 #pragma once
 
+#include <deque>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "common/value/secret_value.h"
@@ -13,8 +15,10 @@ namespace muster::controller::playbook {
 Value NodeValue(const Node& node);
 
 // Node name → NodeValue with `vars` (its own and its groups' variables, except templates) and
-// `facts`, where there are any.
-Value NodesValue(const Inventory& inventory, FactsByNode facts);
+// `facts`, where there are any. Thousands of nodes have the same variables: what they share is lent
+// to them (common/value/folded_value.h), by the inventory and by `shared`, which both must outlive
+// the value and its copies.
+Value NodesValue(const Inventory& inventory, FactsByNode facts, std::deque<Value>* shared);
 
 // {version, address, agent_packages: architecture → {url, sha256}, snapshots: name → repositories}
 Value OfferValue(const ControllerOffer& offer);

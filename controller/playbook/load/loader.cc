@@ -131,10 +131,7 @@ std::string PlaybookReader::Text(const yaml::Node& play, const char* key, absl::
 
 void PlaybookReader::ReadTags(const yaml::Node& node, std::set<std::string>* tags) {
   const yaml::Node* value = node.Find("tags");
-  if (value == nullptr) return;
-  std::vector<std::string> words;
-  ReadWords(document_, *value, "tags", &words, &errors_);
-  tags->insert(words.begin(), words.end());
+  if (value != nullptr) playbook::ReadTags(document_, *value, tags, &errors_);
 }
 
 template <typename AnyPlay>

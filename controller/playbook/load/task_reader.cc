@@ -1,6 +1,7 @@
 #include "controller/playbook/load/task_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -19,6 +20,16 @@ namespace {
 constexpr size_t kMaxIncludes = 1000;
 constexpr size_t kMaxIncludeDepth = 8;
 constexpr size_t kMaxTasks = 10000;  // of a role
+
+struct ForeignTag {
+  absl::string_view word;
+  const char* remedy;
+};
+
+constexpr ForeignTag kForeignTags[] = {
+    {"always", "--tags leaves out all that lacks its tags; list the tags it is needed with"},
+    {"never", "use 'when' with a variable that is false unless -e sets it"},
+};
 
 std::vector<std::string> ResourceKeys() {
   std::vector<std::string> keys;
@@ -49,6 +60,22 @@ bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::str
         document.Error(node, absl::StrCat("'", what, "' must be plain words, not ",
                                           word.empty() ? "empty text" : "templates")));
   }
+  return true;
+}
+
+bool ReadTags(const yaml::Document& document, const yaml::Node& node, std::set<std::string>* out,
+              ErrorList* errors) {
+  std::vector<std::string> words;
+  if (!ReadWords(document, node, "tags", &words, errors)) return false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto* foreign = std::find_if(std::begin(kForeignTags), std::end(kForeignTags),
+                                       [&](const ForeignTag& row) { return row.word == words[i]; });
+    if (foreign == std::end(kForeignTags)) continue;
+    return errors->Add(document.Error(
+        node.IsSequence() ? node.items()[i] : node,
+        absl::StrCat("the tag '", foreign->word, "' has no meaning here: ", foreign->remedy)));
+  }
+  out->insert(words.begin(), words.end());
   return true;
 }
 
@@ -125,9 +152,7 @@ void TaskReader::ReadInclude(const yaml::Document& document, const yaml::Node& n
     if (!errors_->Add(ReadConditions(document, *when, &passed.when))) return;
   }
   if (const yaml::Node* tags = node.Find("tags")) {
-    std::vector<std::string> words;
-    if (!ReadWords(document, *tags, "tags", &words, errors_)) return;
-    passed.tags.insert(words.begin(), words.end());
+    if (!ReadTags(document, *tags, &passed.tags, errors_)) return;
   }
   const std::string path = absl::StrCat(folder_, "tasks/", file.text());
   if (std::find(including_.begin(), including_.end(), path) != including_.end()) {
@@ -227,9 +252,7 @@ void TaskReader::ReadGeneralKeys(Task* task, bool handler) {
   }
   if (handler) return;
   if (const yaml::Node* tags = node.Find("tags")) {
-    std::vector<std::string> words;
-    ReadWords(document, *tags, "tags", &words, errors_);
-    task->tags.insert(words.begin(), words.end());
+    ReadTags(document, *tags, &task->tags, errors_);
   }
   if (const yaml::Node* loop = node.Find("loop")) ReadLoop(*loop, task);
   if (const yaml::Node* notify = node.Find("notify")) ReadNotify(*notify, task);

@@ -19,6 +19,11 @@ namespace muster::controller::playbook {
 bool ReadWords(const yaml::Document& document, const yaml::Node& node, absl::string_view what,
                std::vector<std::string>* out, ErrorList* errors);
 
+// Reads `tags:` and adds them to *out. Words by which Ansible runs tasks always or never are
+// errors: here they would be tags like any others.
+bool ReadTags(const yaml::Document& document, const yaml::Node& node, std::set<std::string>* out,
+              ErrorList* errors);
+
 // Fills role->handlers and role->tasks. REQUIRES: the role's templates and files have been read
 // already, because tasks name them.
 class TaskReader {

@@ -1,6 +1,7 @@
 #include "controller/playbook/load/value_template.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -49,6 +50,15 @@ bool IsTrue(const Value& value) {
   return false;
 }
 
+// Whether a text says yes or no, and would be true by not being empty.
+bool IsWordForTruth(const Value& value) {
+  constexpr absl::string_view kWords[] = {"yes", "no", "on", "off", "true", "false"};
+  if (!value.is_string()) return false;
+  const absl::string_view text = absl::StripAsciiWhitespace(value.get_ref<const std::string&>());
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](absl::string_view word) { return absl::EqualsIgnoreCase(text, word); });
+}
+
 }  // namespace
 
 tmpl::SourcePosition PositionOfText(const yaml::Document& document, const yaml::Node& node) {
@@ -84,7 +94,8 @@ struct ValueTemplate::Part {
 ValueTemplate::ValueTemplate() : part_(std::make_shared<const Part>()) {}
 
 absl::StatusOr<ValueTemplate> ValueTemplate::FromYaml(const yaml::Document& document,
-                                                      const yaml::Node& node, Scalars scalars) {
+                                                      const yaml::Node& node, Scalars scalars,
+                                                      Keys keys) {
   Part part;
   if (node.IsScalar()) {
     if (tmpl::HasTemplateSyntax(node.text())) {
@@ -99,15 +110,15 @@ absl::StatusOr<ValueTemplate> ValueTemplate::FromYaml(const yaml::Document& docu
   }
   bool constant = true;
   for (const yaml::Node& item : node.items()) {
-    ASSIGN_OR_RETURN(ValueTemplate element, FromYaml(document, item, scalars));
+    ASSIGN_OR_RETURN(ValueTemplate element, FromYaml(document, item, scalars, keys));
     constant = constant && element.constant();
     part.elements.push_back(std::move(element));
   }
   for (const yaml::Entry& entry : node.entries()) {
-    if (tmpl::HasTemplateSyntax(entry.key)) {
+    if (keys == Keys::kChecked && tmpl::HasTemplateSyntax(entry.key)) {
       return document.Error(entry.key_mark, "a key cannot be a template");
     }
-    ASSIGN_OR_RETURN(ValueTemplate element, FromYaml(document, entry.value, scalars));
+    ASSIGN_OR_RETURN(ValueTemplate element, FromYaml(document, entry.value, scalars, keys));
     constant = constant && element.constant();
     part.elements.push_back(std::move(element));
     part.keys.push_back(entry.key);
@@ -231,6 +242,13 @@ absl::StatusOr<std::string> FirstFalse(const std::vector<Condition>& conditions,
   for (const Condition& condition : conditions) {
     if (!is_asked(condition)) continue;
     ASSIGN_OR_RETURN(const Value value, condition.expression.RenderValue(scope));
+    if (IsWordForTruth(value)) {
+      return condition.expression.Error(absl::StrCat(
+          "'", condition.text, "' is the text '", value.get_ref<const std::string&>(),
+          "', and every text but an empty one counts as true: write true or false without quotes, "
+          "or '",
+          condition.text, " | bool'"));
+    }
     if (!IsTrue(value)) return condition.text;
   }
   return std::string();

@@ -24,6 +24,9 @@ tmpl::SourcePosition PositionOfText(const yaml::Document& document, const yaml::
 // version 1.10 stays "1.10".
 enum class Scalars { kTyped, kText };
 
+// What a key of a map with template syntax is: an error, or text as any other.
+enum class Keys { kChecked, kLiteral };
+
 // Templates in it are parsed once, at construction. Immutable; copies are cheap. Thread-safe.
 class ValueTemplate {
  public:
@@ -31,8 +34,10 @@ class ValueTemplate {
 
   // Errors name the place of the template in the document.
   static absl::StatusOr<ValueTemplate> FromYaml(const yaml::Document& document,
-                                                const yaml::Node& node, Scalars scalars);
-  // For values that came without their YAML: `position` says where they are defined.
+                                                const yaml::Node& node, Scalars scalars,
+                                                Keys keys = Keys::kChecked);
+  // For values that came without their YAML: `position` says where they are defined. Keys are
+  // literal.
   static absl::StatusOr<ValueTemplate> FromValue(const Value& value,
                                                  const tmpl::SourcePosition& position);
   static ValueTemplate FromTemplate(tmpl::Template source);
@@ -71,7 +76,7 @@ absl::Status ReadConditions(const yaml::Document& document, const yaml::Node& no
 bool MayRead(const tmpl::Template& source, absl::string_view name);
 
 // The text of the first condition that does not hold, of those that `is_asked` names; "" when all
-// hold.
+// hold. A value that is text such as "no" is an error: it would count as true.
 absl::StatusOr<std::string> FirstFalse(
     const std::vector<Condition>& conditions, const tmpl::Scope& scope,
     absl::FunctionRef<bool(const Condition&)> is_asked = [](const Condition&) { return true; });

@@ -4,9 +4,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "common/yaml/node.h"
 #include "controller/playbook/load/value_template.h"
 #include "controller/playbook/schema/schema.h"
 
@@ -48,6 +50,27 @@ class GivenValues final : public Given {
 
  private:
   const Value& map_;
+};
+
+// Parameters as written in a map, for a resource that is present on one node: those that are `none`
+// there are not given. The references must outlive the object.
+class GivenOnNode final : public Given {
+ public:
+  GivenOnNode(const yaml::Node& map, const std::set<std::string>& none) : map_(map), none_(none) {}
+
+  bool Has(absl::string_view key) const override {
+    return map_.Find(key) != nullptr && none_.count(std::string(key)) == 0;
+  }
+  bool IsConstant(absl::string_view) const override { return true; }
+  std::optional<std::string> Text(absl::string_view key) const override {
+    if (key == "state" || !Has(key)) return "";
+    return std::nullopt;
+  }
+  bool in_handler() const override { return false; }
+
+ private:
+  const yaml::Node& map_;
+  const std::set<std::string>& none_;
 };
 
 }  // namespace muster::controller::playbook

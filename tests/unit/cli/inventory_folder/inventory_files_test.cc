@@ -66,6 +66,27 @@ TEST_F(InventoryFilesTest, AFolderWithHardwareAloneHoldsNoInventory) {
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
+TEST_F(InventoryFilesTest, NothingInAFolderOfVariablesIsLeftOutSilently) {
+  for (const char* path : {"group_vars/gpu", "node_vars/c001", "group_vars/gpu/main.yaml",
+                           "group_vars/gpu/main", "host_vars/c001.yaml", "host_vars/c001",
+                           "host_vars/c001/main.yaml", "racks/group_vars/gpu"}) {
+    SCOPED_TRACE(path);
+    std::filesystem::remove_all(root_);
+    Write("/inventory/cluster.yaml", "cluster: x\n");
+    Write(std::string("/inventory/") + path);
+    const absl::Status status = ReadInventoryFiles(root_ + "/inventory").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::StartsWith(std::string("inventory/") + path + ": "));
+  }
+  std::filesystem::remove_all(root_);
+  Write("/inventory/cluster.yaml", "cluster: x\n");
+  Write("/inventory/LICENSE");
+  Write("/inventory/group_vars/README.md");
+  Write("/inventory/group_vars/.gpu");
+  EXPECT_THAT(Read("/inventory"), UnorderedElementsAre(Key("inventory/cluster.yaml")));
+}
+
 TEST(Refusal, BecomesAnErrorWithAllThatIsWrong) {
   v1::Refusal refusal;
   refusal.set_code(static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));

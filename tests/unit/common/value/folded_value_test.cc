@@ -97,5 +97,20 @@ TEST(FoldedValueTest, UnfoldsAtAnyDepth) {
   EXPECT_EQ(UnfoldAll(plain), plain);
 }
 
+TEST(FoldedValueTest, ALentValueIsTheOneThatWasLent) {
+  const Value users = {{"alice", 1000}, {"bob", 1001}};
+  const Value vars = {{"users", Lend(users)}, {"own", 1}};
+  const Value nodes = {{"c001", Lend(vars)}, {"c002", Lend(vars)}};
+  EXPECT_TRUE(IsFolded(nodes["c001"]));
+  EXPECT_EQ(LentValue(nodes["c002"]), &vars);
+  EXPECT_EQ(LentValue(Value(nodes["c002"])), &vars) << "so is a copy";
+  EXPECT_TRUE(IsFolded(Unfold(nodes["c001"])["users"]));
+  const Value plain = {{"users", users}, {"own", 1}};
+  EXPECT_EQ(UnfoldAll(nodes), Value({{"c001", plain}, {"c002", plain}}));
+  const Value folded = *FoldMessage(v1::Facts(), Sample().SerializeAsString());
+  EXPECT_EQ(LentValue(folded["os"]), nullptr);
+  EXPECT_FALSE(IsSecret(nodes["c001"]));
+}
+
 }  // namespace
 }  // namespace muster

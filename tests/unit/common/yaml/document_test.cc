@@ -143,5 +143,15 @@ TEST(Document, WindowsTextIsRead) {
   EXPECT_EQ(document->root().Find("role")->text(), "login");
 }
 
+TEST(Document, APartShowsTheTextOfTheWhole) {
+  auto whole = Document::Parse("f.yaml", "a: 1\nb:\n  c: wrong\n");
+  ASSERT_OK(whole);
+  const Document part = whole->At(*whole->root().Find("b"));
+  EXPECT_EQ(part.root().entries().size(), 1u);
+  EXPECT_EQ(part.file_name(), "f.yaml");
+  const Node& c = *part.root().Find("c");
+  EXPECT_EQ(part.Error(c, "no"), whole->Error(c, "no"));
+}
+
 }  // namespace
 }  // namespace muster::yaml

@@ -137,5 +137,31 @@ TEST(ParseInventory, AnInventoryMayHaveNoNodesYet) {
   EXPECT_EQ(inventory->groups().size(), 4u);
 }
 
+TEST(ParseInventory, NamesThatAreTakenAreErrorsWhereTheyAreChecked) {
+  const std::map<std::string, std::string> files = {
+      {"cluster.yaml",
+       "cluster: hpc1\nnodes: {c1: {role: compute, vars: {node: x}}}\n"
+       "groups: {g: {vars: {facts: 1}}}\nvars: {domain: x, other: 1}\n"},
+      {"group_vars/g.yaml", "other: 2\n\ngroups: []\n"}};
+  const auto is_taken = [](absl::string_view name) {
+    return std::string(name == "other" ? "" : "taken");
+  };
+  const std::string errors(ParseInventory(files, is_taken).status().message());
+  for (const char* place : {"cluster.yaml:2:36: ", "cluster.yaml:3:21: ", "cluster.yaml:4:8: ",
+                            "group_vars/g.yaml:3:1: "}) {
+    EXPECT_THAT(errors, ::testing::HasSubstr(absl::StrCat(place, "taken")));
+  }
+  EXPECT_OK(ParseInventory(files)) << "what is stored stays readable";
+}
+
+TEST(ParseInventory, OnlyVariablesWithTemplatesKeepTheirText) {
+  const auto inventory = ParseInventory(
+      {{"f", "cluster: x\nvars:\n  plain: [1, {a: b}]\n  template: {a: [\"{{ cluster }}\"]}\n"}});
+  ASSERT_OK(inventory);
+  EXPECT_FALSE(inventory->vars()[0].written.has_value());
+  ASSERT_TRUE(inventory->vars()[1].written.has_value());
+  EXPECT_EQ(inventory->vars()[1].written->root().mark().line, 4);
+}
+
 }  // namespace
 }  // namespace muster::controller

@@ -215,6 +215,16 @@ TEST_F(InventoryServiceTest, WrongFilesAreRefusedWithTheirPlace) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+TEST_F(InventoryServiceTest, AVariableThatTemplatesNeverSeeIsRefused) {
+  v1::CheckInventoryResponse response;
+  const auto request =
+      With<v1::CheckInventoryRequest>(absl::StrCat(kCluster, "vars: {stack: a, facts: 1}\n"));
+  const absl::Status refused = service_.Check(request, response);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("'facts'"));
+  EXPECT_THAT(std::string(refused.message()), ::testing::Not(HasSubstr("'stack'")));
+}
+
 // They did not fit into the status of a call, and gRPC replaced them by an error of its own.
 TEST_F(InventoryServiceTest, HundredsOfErrorsGoIntoTheResponse) {
   std::string text = "cluster: x\nnodes:\n";

@@ -47,6 +47,8 @@ Scope FoldedNodes() { return Nodes(*FoldMessage(v1::Facts(), Facts(2).SerializeA
 TEST(FoldedTest, TemplatesSeeNoDifference) {
   const Scope plain = PlainNodes();
   const Scope folded = FoldedNodes();
+  const Value facts = *FoldMessage(v1::Facts(), Facts(2).SerializeAsString());
+  const Scope lent = Nodes(Lend(facts));
   for (const char* source : {
            "{{ nodes.c001.facts.cpu.cpus }}",
            "{{ nodes['c001']['facts']['gpus'][1]['slurm_type'] }}",
@@ -91,6 +93,9 @@ TEST(FoldedTest, TemplatesSeeNoDifference) {
     ASSERT_OK(value);
     EXPECT_EQ(*value, *expected);
     EXPECT_EQ(value->dump(), expected->dump());
+    const auto of_lent = RenderValue(source, {.file = "f"}, lent);
+    ASSERT_OK(of_lent);
+    EXPECT_EQ(of_lent->dump(), expected->dump());
   }
 }
 
@@ -114,6 +119,28 @@ TEST(FoldedTest, UnfoldingTakesSteps) {
   };
   EXPECT_OK(turns(5));
   EXPECT_THAT(turns(1'000), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+TEST(FoldedTest, LookingAtALentValueCopiesNothing) {
+  Value users = Value::array();
+  for (int i = 0; i < 10'000; ++i) users.push_back(i);
+  const Value vars = {{"users", Lend(users)}};
+  Value nodes = Value::object();
+  for (int i = 0; i < 1'000; ++i) nodes[absl::StrCat("c", i)] = {{"vars", Lend(vars)}};
+  Scope scope;
+  scope.Set("nodes", std::move(nodes));
+  const auto render = [&](absl::string_view source) {
+    return RenderValue(source, {.file = "f"}, scope, {.max_steps = 1'000'000});
+  };
+  const auto last = render(
+      "{% for n in nodes.values() %}{% if loop.last %}{{ n.vars.users[-1] }}{% endif %}{% endfor "
+      "%}");
+  ASSERT_OK(last);
+  EXPECT_EQ(*last, "9999");
+  // A value that leaves the template is whole, and its size is charged.
+  EXPECT_EQ(render("{{ nodes.c7.vars }}")->at("users"), users);
+  EXPECT_EQ(render("{{ nodes.values() | list }}").status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
