@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/audit/audit.h"
+#include "controller/inventory/inventory.h"
 #include "controller/run/run_records.h"
 #include "controller/run/run_state.h"
 #include "controller/store/tables.h"
@@ -42,6 +43,18 @@ absl::StatusOr<RunRecord> NewestWholeRun(Transaction& txn, const NodeRecord& nod
   }));
   if (!found.has_value()) return absl::NotFoundError("no run has applied a whole playbook");
   return *std::move(found);
+}
+
+// Takes out the nodes that the inventory no longer has: a single one has the whole run refused.
+std::vector<std::string> TakeDropped(InventorySource& source, std::vector<std::string>& nodes) {
+  const absl::StatusOr<InventoryVersion> latest = source.Latest();
+  if (!latest.ok()) return {};  // the run is refused for the same reason
+  const auto dropped = std::stable_partition(
+      nodes.begin(), nodes.end(),
+      [&](const std::string& node) { return latest->inventory->FindNode(node) != nullptr; });
+  std::vector<std::string> taken(dropped, nodes.end());
+  nodes.erase(dropped, nodes.end());
+  return taken;
 }
 
 }  // namespace
@@ -103,6 +116,13 @@ void CatchUps::StartDue() {
       if (MayPass(may)) wait_for_store(batch);
       if (absl::IsPermissionDenied(may)) Refuse({batch.run_id, still}, may);
       if (!may.ok()) continue;
+    }
+    if (const std::vector<std::string> dropped = TakeDropped(with_.inventory, still);
+        !dropped.empty()) {
+      Refuse({batch.run_id, dropped},
+             absl::NotFoundError("the inventory no longer has the node; add it again and run "
+                                 "`muster inventory apply`, or end its membership with `muster "
+                                 "node remove`"));
     }
     put_back_busy(batch.run_id, still);
     if (still.empty()) continue;

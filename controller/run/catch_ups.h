@@ -35,6 +35,7 @@ class CatchUps {
   void Consider(const std::string& uuid);
   // Creates the runs of the nodes that have waited for others long enough. What the store cannot
   // take now waits again, and so do nodes that other work holds; the others do not wait for them.
+  // Nodes that the inventory has dropped are refused, and only they.
   void StartDue();
 
  private:

@@ -364,6 +364,9 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
   record.inventory_revision = inventory.revision;
   record.catches_up_run_id = catches_up_run_id;
   record.mandate = actor.mandate;
+  const bool is_chosen =
+      IsAppliedWhole(request) && actor.rollout_id.empty() && catches_up_run_id.empty();
+  record.applies = is_chosen ? request.playbook() : "";
   ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
                    Prepare(std::move(record), /*is_new=*/true));
   return prepared;

@@ -64,7 +64,9 @@ void RunManager::Stop() {
 
 absl::Time RunManager::Step() {
   Handle(queue_.Take());
-  if (with_.clock.Now() < next_tick_) return next_tick_;
+  // A clock that was set back does not stop the runs.
+  const absl::Time now = with_.clock.Now();
+  if (now < next_tick_ && next_tick_ - now <= kTick) return next_tick_;
   {
     absl::MutexLock lock(&engine_mutex_);
     engine_.Tick();

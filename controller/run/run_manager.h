@@ -61,6 +61,10 @@ class RunManager final : public AgentSessionListener {
   // Reads the store.
   bool MayFetchBlob(absl::string_view uuid, absl::string_view sha256);
 
+  // Handles what has come, in the caller's thread, and ticks; returns when the next tick is due.
+  // Not to be called after Start(), whose thread does.
+  absl::Time Step();
+
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
   // The facts that a play asked for with its plan's id are in the store, or never will be. Runs
@@ -85,8 +89,6 @@ class RunManager final : public AgentSessionListener {
   // Counts against the node's share; a node that exceeds it is disconnected and sends it again
   // later.
   void PushOf(absl::string_view node_uuid, size_t bytes, Event event);
-  // Handles what has come, and ticks; returns when the next tick is due.
-  absl::Time Step();
   void Handle(Queue::Batch events);
   // Compiles the next play of at most `most_nodes` nodes.
   absl::Time CompileNext(size_t most_nodes);

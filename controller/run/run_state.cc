@@ -107,6 +107,23 @@ RunNode* RunState::Mutable(absl::string_view uuid) {
   return const_cast<RunNode*>(FindByUuid(uuid));
 }
 
+absl::Time RunState::Steady(absl::Time now) {
+  if (now < last_now_) {
+    const absl::Duration back = last_now_ - now;
+    set_back_ += back;
+    for (RunNode& node : nodes_) {
+      if (node.reboot.has_value()) node.reboot->back_by -= back;
+    }
+  }
+  last_now_ = now;
+  return now + set_back_;
+}
+
+absl::Time RunState::AwayDeadline(const RunNode& node, absl::Time now, absl::Duration grace) {
+  const absl::Time deadline = Steady(now) + grace;
+  return node.reboot.has_value() ? std::max(deadline, node.reboot->back_by + set_back_) : deadline;
+}
+
 RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLink>& links,
                                bool resumed, absl::Time now) {
   RunActions actions;
@@ -140,12 +157,8 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
     node.plan_ready = node.plan_sent = node.plan_accepted = false;
     node.away_deadline.reset();
     if (!resumed) node.reboot.reset();
-    if (!node.connected) {
-      node.away_deadline = now + (resumed ? kRestartGrace : kPlayConnectGrace);
-      if (node.reboot.has_value()) {
-        node.away_deadline = std::max(*node.away_deadline, node.reboot->back_by);
-      }
-    }
+    if (!node.connected)
+      node.away_deadline = AwayDeadline(node, now, resumed ? kRestartGrace : kPlayConnectGrace);
     changed_.insert(i);
     if (node.uuid.empty()) {
       Leave(
@@ -173,7 +186,7 @@ bool RunState::HasFreshFacts(absl::string_view uuid, absl::Time now) const {
 RunActions RunState::FactsAsked(std::set<std::string> uuids, absl::Time now) {
   RunActions actions;
   facts_ = FactsRound();
-  facts_.Begin(uuids, now + kFactsWait);
+  facts_.Begin(uuids, Steady(now) + kFactsWait);
   facts_asked_at_ = now;
   MaybeCompile(actions);
   return actions;
@@ -304,12 +317,7 @@ RunActions RunState::OnDisconnected(absl::string_view uuid, absl::Time now) {
     node->connected = false;
     node->plan_sent = false;
     node->came_back = false;
-    if (IsOpenMember(*node)) {
-      node->away_deadline = now + kReconnectGrace;
-      if (node->reboot.has_value()) {
-        node->away_deadline = std::max(*node->away_deadline, node->reboot->back_by);
-      }
-    }
+    if (IsOpenMember(*node)) node->away_deadline = AwayDeadline(*node, now, kReconnectGrace);
   }
   if (facts_.Drop(std::string(uuid))) MaybeCompile(actions);
   return actions;
@@ -381,10 +389,11 @@ RunActions RunState::Cancel() {
 RunActions RunState::Tick(absl::Time now) {
   RunActions actions;
   if (stage_ != Stage::kGathering && stage_ != Stage::kRunning) return actions;
-  if (cancelling_ && !cancel_deadline_.has_value()) cancel_deadline_ = now + kCancelWait;
+  const absl::Time steady = Steady(now);
+  if (cancelling_ && !cancel_deadline_.has_value()) cancel_deadline_ = steady + kCancelWait;
   for (RunNode& node : nodes_) {
     if (!IsOpenMember(node)) continue;
-    if (node.away_deadline.has_value() && now >= *node.away_deadline) {
+    if (node.away_deadline.has_value() && steady >= *node.away_deadline) {
       Leave(node, NodePhase::kUnreachable,
             node.reboot.has_value()
                 ? absl::StrCat("not back from the reboot of step '", node.reboot->step_id,
@@ -394,7 +403,7 @@ RunActions RunState::Tick(absl::Time now) {
                 ? "lost during the play; its results arrive when it is back"
                 : "not connected; check the agent: `systemctl status muster-agent` on the node",
             actions);
-    } else if (cancel_deadline_.has_value() && now >= *cancel_deadline_) {
+    } else if (cancel_deadline_.has_value() && steady >= *cancel_deadline_) {
       Leave(node, NodePhase::kCancelled,
             absl::StrCat("was asked to stop and did not confirm within ",
                          absl::FormatDuration(kCancelWait),
@@ -405,15 +414,15 @@ RunActions RunState::Tick(absl::Time now) {
                !node.plan_sent) {
       Send(node, actions);
     } else if (node.connected && node.plan_sent && !node.plan_accepted) {
-      if (!node.receipt_deadline.has_value()) node.receipt_deadline = now + kReceiptWait;
-      if (now < *node.receipt_deadline) continue;
+      if (!node.receipt_deadline.has_value()) node.receipt_deadline = steady + kReceiptWait;
+      if (steady < *node.receipt_deadline) continue;
       Leave(node, NodePhase::kFailed,
             "the agent is connected but does not answer; restart it: `systemctl restart "
             "muster-agent` on the node",
             actions);
     }
   }
-  if (stage_ == Stage::kGathering && facts_.IsOver(now)) {
+  if (stage_ == Stage::kGathering && facts_.IsOver(steady)) {
     facts_ = FactsRound();  // the others keep the facts that are known
     MaybeCompile(actions);
   }

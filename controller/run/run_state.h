@@ -71,10 +71,11 @@ struct RunNode {
 
   // Not stored; lost on restart.
   bool connected = false;
-  bool plan_ready = false;                     // compiled for the current play
-  bool plan_sent = false;                      // on the current connection
-  bool plan_accepted = false;                  // the agent has it in its journal
-  bool came_back = false;                      // connected again after it was unreachable
+  bool plan_ready = false;     // compiled for the current play
+  bool plan_sent = false;      // on the current connection
+  bool plan_accepted = false;  // the agent has it in its journal
+  bool came_back = false;      // connected again after it was unreachable
+  // In the time of RunState::Steady().
   std::optional<absl::Time> away_deadline;     // unreachable after that
   std::optional<absl::Time> receipt_deadline;  // for the plan that was sent
 };
@@ -174,6 +175,12 @@ class RunState {
     uint32_t touched;  // steps that had changed the node by then, or may have
   };
 
+  // `now` in a time that never goes back, which all deadlines are in: a clock that is set back
+  // makes nobody wait longer. The ends of permitted reboots, which are in wall time, are moved with
+  // it.
+  absl::Time Steady(absl::Time now);
+  // When the node that is away is given up; later while it reboots.
+  absl::Time AwayDeadline(const RunNode& node, absl::Time now, absl::Duration grace);
   uint32_t Touched(absl::string_view uuid) const;
   bool IsOpenMember(const RunNode& node) const;  // in the current play, and has not finished it
   RunNode* Mutable(absl::string_view uuid);
@@ -189,7 +196,9 @@ class RunState {
   // All nodes before it have finished the play, and finished nodes stay so.
   size_t first_open_ = 0;
   bool cancelling_ = false;
-  std::optional<absl::Time> cancel_deadline_;  // from the first Tick() after Cancel()
+  std::optional<absl::Time> cancel_deadline_;   // from the first Tick() after Cancel()
+  absl::Time last_now_ = absl::InfinitePast();  // of the last call that had one
+  absl::Duration set_back_;  // how far the clock was set back, all times together
   FactsRound facts_;
   absl::Time facts_asked_at_;
   std::map<std::string, ToldFacts, std::less<>> told_;  // by uuid, on their present connections

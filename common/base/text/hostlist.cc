@@ -17,6 +17,8 @@ namespace muster {
 namespace {
 
 constexpr size_t kMaxDigits = 12;
+// What follows a bracket is appended to thousands of names.
+constexpr size_t kMaxHostNameBytes = 255;
 
 absl::Status At(size_t column, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("column ", column + 1, ": ", what));
@@ -41,18 +43,22 @@ class Parser {
  private:
   absl::Status ParseItem() {
     std::vector<std::string> product = {""};
+    size_t longest = 0;
     const size_t start = position_;
     while (position_ < text_.size() && text_[position_] != ',') {
       const char c = text_[position_];
       if (c == '[') {
         ASSIGN_OR_RETURN(std::vector<std::string> numbers, ParseBracket());
         if (product.size() * numbers.size() > kMaxHostlistNames) return TooMany();
+        longest += std::max_element(numbers.begin(), numbers.end(), IsShorter)->size();
+        if (longest > kMaxHostNameBytes) return TooLong(start);
         std::vector<std::string> next;
         next.reserve(product.size() * numbers.size());
         for (const std::string& prefix : product)
           for (const std::string& number : numbers) next.push_back(prefix + number);
         product = std::move(next);
       } else if (IsNameCharacter(c)) {
+        if (++longest > kMaxHostNameBytes) return TooLong(start);
         for (std::string& name : product) name += c;
         ++position_;
       } else if (c == ']') {
@@ -63,10 +69,11 @@ class Parser {
       }
     }
     if (position_ == start) return At(start, "a host name is missing");
+    // Duplicates count too: they take as long as other names.
+    expanded_ += product.size();
+    if (expanded_ > kMaxHostlistNames) return TooMany();
     for (std::string& name : product) {
-      if (!seen_.insert(name).second) continue;
-      names_.push_back(std::move(name));
-      if (names_.size() > kMaxHostlistNames) return TooMany();
+      if (seen_.insert(name).second) names_.push_back(std::move(name));
     }
     return absl::OkStatus();
   }
@@ -83,6 +90,7 @@ class Parser {
     }
   }
 
+  // Adds to `numbers`, which never hold more than one host list may name.
   absl::Status ParseRange(size_t open, std::vector<std::string>& numbers) {
     const size_t start = position_;
     const absl::string_view first = Digits();
@@ -90,6 +98,7 @@ class Parser {
       return position_ == text_.size() ? At(open, "'[' is never closed")
                                        : At(position_, "expected a number");
     if (position_ == text_.size() || text_[position_] != '-') {
+      if (numbers.size() >= kMaxHostlistNames) return TooMany();
       numbers.emplace_back(first);
       return absl::OkStatus();
     }
@@ -101,7 +110,7 @@ class Parser {
         !absl::SimpleAtoi(last, &to))
       return At(start, absl::StrCat("a number has more than ", kMaxDigits, " digits"));
     if (to < from) return At(start, absl::StrCat("range ", first, "-", last, " runs backwards"));
-    if (to - from >= kMaxHostlistNames) return TooMany();
+    if (to - from >= kMaxHostlistNames - numbers.size()) return TooMany();
     for (uint64_t n = from; n <= to; ++n)
       numbers.push_back(absl::StrFormat("%0*d", static_cast<int>(first.size()), n));
     return absl::OkStatus();
@@ -113,6 +122,12 @@ class Parser {
     return text_.substr(start, position_ - start);
   }
 
+  static bool IsShorter(const std::string& a, const std::string& b) { return a.size() < b.size(); }
+
+  static absl::Status TooLong(size_t start) {
+    return At(start, absl::StrCat("a name has more than ", kMaxHostNameBytes, " characters"));
+  }
+
   static absl::Status TooMany() {
     return absl::InvalidArgumentError(
         absl::StrCat("more than ", kMaxHostlistNames, " names in one host list"));
@@ -121,6 +136,7 @@ class Parser {
   const absl::string_view text_;
   size_t position_ = 0;
   std::vector<std::string> names_;
+  size_t expanded_ = 0;  // `names_` and their duplicates
   absl::flat_hash_set<std::string> seen_;
 };
 

@@ -13,7 +13,8 @@
 
 namespace muster {
 
-// More names than this in one expression are an error, so that none can exhaust the memory.
+// More names than this in one expression, or in one bracket of it, are an error, so that none can
+// exhaust the memory; duplicates count. So is a name of more than 255 characters.
 inline constexpr size_t kMaxHostlistNames = 65536;
 
 // The names in the order written, duplicates kept out (Slurm keeps them). InvalidArgument names the

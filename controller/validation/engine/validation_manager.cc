@@ -42,11 +42,11 @@ absl::Time ValidationManager::Step() {
     event(engine_);
   });
   engine_.Flush();
-  if (clock_.Now() >= next_tick_) {
-    engine_.Tick();
-    next_tick_ = clock_.Now() + kTick;
-  }
-  return next_tick_;
+  // A clock that was set back does not stop the validations.
+  const absl::Time now = clock_.Now();
+  if (now < next_tick_ && next_tick_ - now <= kTick) return next_tick_;
+  engine_.Tick();
+  return next_tick_ = clock_.Now() + kTick;
 }
 
 void ValidationManager::Push(Event event) {

@@ -52,6 +52,10 @@ class ValidationManager final : public AgentSessionListener {
   // Disconnects all watchers, and those that come from now on.
   void EndWatches();
 
+  // Handles what has come, in the caller's thread, and ticks; returns when the next tick is due.
+  // Not to be called after Start(), whose thread does.
+  absl::Time Step();
+
   void OnConnected(absl::string_view node_uuid, const v1::Hello& hello) override;
   void OnDisconnected(absl::string_view node_uuid) override;
   void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;
@@ -65,8 +69,6 @@ class ValidationManager final : public AgentSessionListener {
   void Push(Event event);
   // Within 1/`part` of the node's share; dropped otherwise.
   void PushOf(absl::string_view node_uuid, size_t bytes, size_t part, Event event);
-  // Handles what has come, and ticks; returns when the next tick is due.
-  absl::Time Step();
 
   const ValidationCollaborators with_;
   Clock& clock_;

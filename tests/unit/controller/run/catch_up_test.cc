@@ -36,5 +36,13 @@ TEST(CatchUpBatches, ANodeThatIsBusyKeepsNobodyWaiting) {
   EXPECT_THAT(first[0].nodes, ElementsAre("c001", "c002"));
 }
 
+TEST(CatchUpBatches, AClockThatIsSetBackMakesNobodyWaitLonger) {
+  const absl::Time start = absl::FromUnixSeconds(1'700'000'000);
+  CatchUpBatches catch_up;
+  catch_up.Add("r-1", "c001", start);
+  catch_up.Add("r-2", "c002", start, kCatchUpBusyDelay);
+  EXPECT_THAT(catch_up.TakeDue(start - absl::Hours(1)), ::testing::SizeIs(2));
+}
+
 }  // namespace
 }  // namespace muster::controller

@@ -45,6 +45,49 @@ TEST_F(RunCatchUpTest, NodeThatIsBackGetsTheRunItMissed) {
   EXPECT_EQ(Runs().size(), 2u);
 }
 
+TEST_F(RunCatchUpTest, OnlyAWholeRunOverChosenNodesCountsAsAppliedByThem) {
+  const auto applies = [&](const std::string& run_id) {
+    for (const RunRecord& run : Runs()) {
+      if (run.run_id == run_id) return run.applies.value_or("unknown");
+    }
+    return std::string("no such run");
+  };
+  EXPECT_EQ(applies(MissedByB().run_id()), "one.yaml");
+  Connect("b");
+  Pass(absl::Seconds(5));
+  ASSERT_EQ(Runs().size(), 2u);
+  const RunRecord caught_up = Runs()[0];
+  ASSERT_NE(caught_up.catches_up_run_id, "");
+  EXPECT_EQ(applies(caught_up.run_id), "");
+  AnswerFacts(caught_up.run_id, 0);
+  Complete("b", MustTakePlan("b").plan_id());
+  Pass(absl::Seconds(1));
+
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("one.yaml");
+  request.set_limit("a");
+  const auto create = [&](const RunActor& actor) {
+    const absl::StatusOr<v1::Run> run = engine_->Create(request, actor);
+    EXPECT_OK(run);
+    if (!run.ok()) return std::string();
+    AnswerFacts(run->run_id(), 0);
+    Complete("a", run->run_id() + "/0");
+    Pass(absl::Seconds(1));
+    return run->run_id();
+  };
+  const RunActor alice = {{"admin:alice", ""}};
+  RunActor rollout = alice;
+  rollout.rollout_id = "u-1";
+  EXPECT_EQ(applies(create(alice)), "one.yaml");
+  EXPECT_EQ(applies(create(rollout)), "");
+  request.add_tags("known");
+  EXPECT_EQ(applies(create(alice)), "");
+  request.clear_tags();
+  request.set_check_only(true);
+  EXPECT_EQ(applies(create(alice)), "");
+}
+
 TEST_F(RunCatchUpTest, NodesThatComeBackTogetherShareARun) {
   const v1::Run missed = MustCreate("one.yaml");
   Pass(absl::Seconds(10));
@@ -185,6 +228,26 @@ TEST_F(RunCatchUpTest, ANodeThatOtherWorkHoldsWaitsForItAndTheOthersDoNot) {
   Pass(kCatchUpBusyDelay);
   ASSERT_EQ(Runs().size(), 3u);
   EXPECT_EQ(Runs()[0].catches_up_run_id, missed.run_id());
+  EXPECT_EQ(RequestOf(Runs()[0]).limit(), "b");
+}
+
+TEST_F(RunCatchUpTest, ANodeThatTheInventoryHasDroppedCostsOnlyItsOwnCatchUp) {
+  const v1::Run missed = MustCreate("one.yaml");
+  Pass(absl::Seconds(10));
+  UseInventory("nodes: {a: {role: compute}, c: {role: compute}}\n");
+  Connect("a");
+  Connect("b");
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(Runs()[0].catches_up_run_id, missed.run_id());
+  EXPECT_EQ(RequestOf(Runs()[0]).limit(), "a");
+  EXPECT_EQ(EventsOf("run.catch_up_refused").size(), 1u);
+  // Once it is back in the inventory it is caught up with.
+  UseInventory("nodes: {a: {role: compute}, b: {role: compute}, c: {role: compute}}\n");
+  Cut("b");
+  Connect("b");
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(Runs().size(), 3u);
   EXPECT_EQ(RequestOf(Runs()[0]).limit(), "b");
 }
 

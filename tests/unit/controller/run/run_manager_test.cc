@@ -1,5 +1,7 @@
 #include "controller/run/run_manager.h"
 
+#include <thread>
+
 #include "absl/synchronization/notification.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fixtures/golden_texts.h"
@@ -91,6 +93,15 @@ TEST_F(RunManagerTest, ANodeMayFetchTheBlobsOfItsPlanAlsoAfterARestart) {
   EXPECT_TRUE(manager.MayFetchBlob("ua", sha256));
   EXPECT_FALSE(manager.MayFetchBlob("ub", sha256));
   EXPECT_FALSE(manager.MayFetchBlob("ua", ""));
+}
+
+TEST_F(RunManagerTest, AClockThatIsSetBackDoesNotStopTheRuns) {
+  RunManager manager(Collaborators());
+  EXPECT_GT(manager.Step(), clock_.Now());
+  clock_.Advance(-absl::Hours(1));
+  const absl::Time next = manager.Step();
+  EXPECT_GT(next, clock_.Now());
+  EXPECT_LE(next, clock_.Now() + absl::Seconds(1));
 }
 
 TEST_F(RunManagerTest, UnknownRunCannotBeWatched) {

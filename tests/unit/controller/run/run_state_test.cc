@@ -346,5 +346,57 @@ TEST(NodePhase, HasAWordForEach) {
   }
 }
 
+// Each wait lasts as long as it would have, whichever call sees first that the clock was set back.
+TEST_F(RunStateTest, AClockThatIsSetBackMakesNoWaitLonger) {
+  constexpr absl::Duration kSecond = absl::Seconds(1);
+  state_.StartPlay(0, Links({"a"}), false, now_);
+  state_.FactsAsked({"ua"}, now_);
+  now_ -= absl::Hours(1);
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kPlayConnectGrace)), ElementsAre("finished b"));
+  EXPECT_THAT(Words(state_.Tick(now_ + kFactsWait)), ElementsAre("compile"));
+  now_ += kFactsWait;
+  state_.Compiled(state_.PlanTargets(), {});
+
+  now_ -= absl::Hours(1);
+  state_.OnDisconnected("ua", now_);
+  EXPECT_THAT(Words(state_.Tick(now_ + kReconnectGrace - kSecond)), IsEmpty());
+  now_ -= absl::Hours(1);
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.OnConnected("ua", "boot")), ElementsAre("send a"));
+
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());  // waits for the receipt
+  now_ -= absl::Hours(1);
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kReceiptWait - kSecond)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kReceiptWait)), ElementsAre("finished a", "next"));
+}
+
+TEST_F(RunStateTest, AClockThatIsSetBackMakesNoCancelLonger) {
+  Begin(0, {"a", "b"});
+  for (const char* uuid : {"ua", "ub"}) state_.OnReceipt(uuid, 0, true, "");
+  state_.Cancel();
+  state_.Tick(now_);
+  now_ -= absl::Hours(1);
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + kCancelWait)),
+              ElementsAre("finished a", "finished b", "end"));
+}
+
+TEST_F(RunStateTest, AClockThatIsSetBackMakesNoRebootLonger) {
+  Begin(0, {"a", "b"});
+  state_.OnReceipt("ub", 0, true, "");
+  RunNode node = *state_.FindByName("a");
+  node.reboot = NodeReboot{"boot", "r/reboot", now_ + absl::Minutes(10)};
+  state_.Replace({node});
+  now_ -= absl::Hours(1);
+  state_.OnDisconnected("ua", now_);
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Minutes(9))), IsEmpty());
+  now_ -= absl::Hours(1);
+  EXPECT_THAT(Words(state_.Tick(now_)), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Seconds(59))), IsEmpty());
+  EXPECT_THAT(Words(state_.Tick(now_ + absl::Minutes(1))), ElementsAre("finished a"));
+}
+
 }  // namespace
 }  // namespace muster::controller

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace muster {
@@ -52,6 +53,33 @@ TEST(Hostlist, NamesThePlaceOfAnError) {
   for (const ExpandCase& c : cases) {
     SCOPED_TRACE(c.expression);
     EXPECT_THAT(std::string(ExpandHostlist(c.expression).status().message()), HasSubstr(c.names));
+  }
+}
+
+// Some thousand ranges in one bracket held gigabytes before they were counted.
+TEST(Hostlist, BoundsWhatABracketHoldsBeforeItEnds) {
+  const auto joined = [](const std::vector<std::string>& parts) {
+    return absl::StrCat("c[", absl::StrJoin(parts, ","), "]");
+  };
+  const std::string too_many = "more than 65536 names";
+  for (const std::string& expression :
+       {joined(std::vector<std::string>(7000, "1-65536")), joined({"1-65536", "1"}),
+        joined({"1", "1-65536"}), joined(std::vector<std::string>(65537, "1")) + "-ib"}) {
+    SCOPED_TRACE(expression.substr(0, 20));
+    EXPECT_THAT(std::string(ExpandHostlist(expression).status().message()), HasSubstr(too_many));
+  }
+  EXPECT_EQ(ExpandHostlist("c[1-65536]")->size(), 65536u);
+  EXPECT_EQ(ExpandHostlist("c[1-32768,32769-65535,7]x")->size(), 65535u);
+  EXPECT_THAT(std::string(ExpandHostlist("c[1-65536],c1").status().message()), HasSubstr(too_many));
+}
+
+TEST(Hostlist, BoundsTheLengthOfAName) {
+  const std::string longest(255, 'x');
+  EXPECT_EQ(ExpandHostlist(longest)->size(), 1u);
+  for (const std::string& text :
+       {longest + "x", "c[1-65536]" + longest, "c[1-10][" + std::string(255, '0') + "]"}) {
+    EXPECT_THAT(std::string(ExpandHostlist("a," + text).status().message()),
+                HasSubstr("column 3: a name has more than 255"));
   }
 }
 

@@ -88,5 +88,13 @@ TEST_F(ValidationManagerTest, SaysHowNodesStandInSlurmAndWhetherThatIsOld) {
   EXPECT_TRUE(manager_->Get(id_)->service_is_behind());
 }
 
+TEST_F(ValidationManagerTest, AClockThatIsSetBackDoesNotStopTheValidations) {
+  EXPECT_GT(manager_->Step(), clock_.Now());
+  clock_.Advance(-absl::Hours(1));
+  const absl::Time next = manager_->Step();
+  EXPECT_GT(next, clock_.Now());
+  EXPECT_LE(next, clock_.Now() + absl::Seconds(1));
+}
+
 }  // namespace
 }  // namespace muster::controller::validation
