@@ -10,8 +10,9 @@
 
 namespace muster::burnin {
 
-// Longer lines are refused: 64 KiB is room for the endpoints of a thousand nodes.
-inline constexpr size_t kMaxInputLine = 64 << 10;
+// Longer lines are refused: 1 MiB is room for the endpoints of checks::kMaxRanks nodes with long
+// names.
+inline constexpr size_t kMaxInputLine = 1 << 20;
 
 // Exactly one of the two is set.
 struct InputLine {

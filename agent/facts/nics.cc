@@ -14,6 +14,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/facts/nic_addresses.h"
 #include "agent/facts/probe.h"
@@ -78,6 +79,22 @@ std::string FirmwareOf(const sys::UniqueFd& socket, const std::string& name) {
   return firmware == "N/A" ? "" : firmware;
 }
 
+// The active ports of the RDMA devices whose link is InfiniBand's, not Ethernet's.
+uint32_t InfinibandPorts(const std::string& root) {
+  uint32_t active = 0;
+  const std::string devices = root + "/sys/class/infiniband";
+  for (const std::string& device : ListNames(devices)) {
+    const std::string ports = absl::StrCat(devices, "/", device, "/ports");
+    for (const std::string& port : ListNames(ports)) {
+      const std::string folder = absl::StrCat(ports, "/", port);
+      if (ReadValue(folder + "/link_layer").value_or("") == "InfiniBand" &&
+          absl::StartsWith(ReadValue(folder + "/state").value_or(""), "4:"))  // "4: ACTIVE"
+        ++active;
+    }
+  }
+  return active;
+}
+
 }  // namespace
 
 absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
@@ -104,6 +121,7 @@ absl::Status ProbeNics(const ProbeContext& context, v1::Facts& facts) {
     if (const auto it = addresses.find(name); it != addresses.end())
       for (const std::string& address : it->second) nic.add_addresses(address);
   }
+  facts.set_infiniband_ports(InfinibandPorts(context.root));
   return absl::OkStatus();
 }
 

@@ -8,6 +8,10 @@
 
 namespace muster::checks {
 
+// The most nodes of a check of all chosen nodes at once: the sums of `collective` are exact up to
+// here.
+inline constexpr int kMaxRanks = 4096;
+
 struct RingModel {
   double latency_s = 0;         // α: per step
   double bytes_per_second = 0;  // B: per link, one way

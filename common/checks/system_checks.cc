@@ -26,12 +26,13 @@ constexpr ParameterSpec kMemoryStressParameters[] = {
     {.name = "fraction",
      .type = ParameterType::kNumber,
      .default_text = "0.8",
-     .help = "share of the free memory that is tested; the page cache does not count as free",
+     .help = "share of the free memory that is tested; the page cache is emptied before",
      .min = 0.01,
      .max = 0.95},
 };
 constexpr MetricSpec kMemoryStressMetrics[] = {
     {"memory_ops_per_s", "1/s", "", Better::kHigher, "stress-ng's bogus operations per second"},
+    {"memory_tested_bytes", "bytes", "", Better::kNeither, "memory that was tested"},
 };
 
 // memory-bandwidth

@@ -31,6 +31,7 @@ constexpr FieldRule kFactsRules[] = {
     Any("Facts.machine"),
     Any("Facts.packages"),
     List(256, Any("Facts.neighbors")),
+    Number("Facts.infiniband_ports", 0, kMost16),
 
     Text("UnknownFact.probe", Letters::kName, 64),
     Text("UnknownFact.reason", Letters::kLine, 1024),

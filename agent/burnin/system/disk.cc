@@ -31,6 +31,9 @@ constexpr Pattern kPatterns[] = {
     {"randread", "read", "4k", "random_read"},
 };
 constexpr absl::Duration kGrace = absl::Minutes(5);  // for laying out the file
+// What the block layer answers for a disk that cannot read or write, or whose data is damaged
+// (blk_errors[] in block/blk-core.c); ENODATA is an unreadable medium.
+constexpr int kDiskErrors[] = {EIO, ENODATA, EREMOTEIO, EILSEQ, ENOLINK, ETIMEDOUT};
 
 double NumberAt(const Json& json, const char* path) {
   const Json::json_pointer pointer(path);
@@ -84,7 +87,9 @@ absl::StatusOr<FioRates> ParseFio(absl::string_view json, const char* direction)
     return absl::InvalidArgumentError("fio's output has no job");
   const Json& job = output.at(job_at);
   const double error = NumberAt(job, "/error");
-  if (error == EIO) return absl::DataLossError("fio's job ended with an input/output error");
+  if (std::find(std::begin(kDiskErrors), std::end(kDiskErrors), error) != std::end(kDiskErrors))
+    return absl::DataLossError(
+        absl::StrCat("fio's job ended with error ", error, ": the disk could not read or write"));
   if (error != 0)
     return absl::InvalidArgumentError(absl::StrCat("fio's job ended with error ", error));
   const Json& rates = job.at(direction);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "agent/burnin/container.h"
 #include "agent/burnin/system/kernel_log.h"
 #include "agent/burnin/tool.h"
 #include "common/base/clock.h"
@@ -25,9 +26,6 @@ constexpr absl::Duration kErrorsStep = absl::Milliseconds(500);
 // The kernel's first line is from second 0. A log that begins later has lost its beginning: its
 // buffer has a fixed size, and a burst of errors pushes the first lines out.
 constexpr double kFirstSecond = 1;
-// systemd's file in a container: the container sees its host's buffer, whose beginning only the
-// host's journal has.
-constexpr char kContainerFile[] = "/run/systemd/container";
 constexpr absl::Duration kJournalTime = absl::Seconds(60);
 
 struct Counts {
@@ -87,8 +85,8 @@ absl::StatusOr<KernelLog> ReadLog(CheckContext& context) {
                              {.on_line = [&buffer](absl::string_view line) { buffer.Take(line); }});
   RETURN_IF_ERROR(dmesg.status());
   if (!dmesg->ok()) return absl::InternalError(LastLineOf(*dmesg));
-  if (IsWhole(buffer) || context.files.Read(kContainerFile).ok())
-    return KernelLog{buffer.findings(), ""};
+  // A container sees its host's buffer, whose beginning only the host's journal has.
+  if (IsWhole(buffer) || InContainer(context.files)) return KernelLog{buffer.findings(), ""};
   KernelLogReader journal;
   const auto run = RunTool(
       context,

@@ -5,10 +5,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "agent/burnin/container.h"
 #include "agent/burnin/tool.h"
 #include "common/base/text/counted.h"
+#include "common/sys/file_system.h"
 
 namespace muster::burnin {
 namespace {
@@ -23,6 +26,12 @@ struct Stressor {
   const char* fault;
   std::vector<std::string> options;
 };
+
+constexpr double kGib = 1 << 30;
+constexpr char kDropCaches[] = "/proc/sys/vm/drop_caches";
+constexpr char kMemoryInfo[] = "/proc/meminfo";
+// The least part of what was asked for, if all memory were free, whose test says something.
+constexpr double kLeastTested = 0.5;
 
 // Printed by 0.15 and later, with --verbose, for a worker that was killed, and for any that ended
 // early.
@@ -106,12 +115,43 @@ CheckResult RunCpuStress(CheckContext& context) {
              {"cpu", "cpu_ops_per_s", "wrong_result", {"--cpu", "0", "--cpu-method", "all"}});
 }
 
+std::optional<MemorySize> ParseMemorySize(absl::string_view meminfo) {
+  MemorySize size;
+  for (const absl::string_view line : absl::StrSplit(meminfo, '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    double kib = 0;
+    if (words.size() < 2 || !absl::SimpleAtod(words[1], &kib)) continue;
+    if (words[0] == "MemTotal:") size.total_bytes = kib * 1024;
+    if (words[0] == "MemFree:") size.free_bytes = kib * 1024;
+  }
+  if (!(size.total_bytes > 0)) return std::nullopt;
+  return size;
+}
+
 CheckResult RunMemoryStress(CheckContext& context) {
-  const std::string percent = absl::StrCat(100 * context.parameters.Number("fraction"), "%");
-  return Run(context, {"vm",
-                       "memory_ops_per_s",
-                       "memory_mismatch",
-                       {"--vm", "0", "--vm-bytes", percent, "--vm-method", "all"}});
+  const double fraction = context.parameters.Number("fraction");
+  const bool in_container = InContainer(context.files);
+  // stress-ng takes only free memory, and files that were read fill memory in time. Where the
+  // kernel refuses, too little may be free, which is reported below.
+  if (!in_container) context.files.WriteToKernel(kDropCaches, "1").IgnoreError();
+  const std::optional<MemorySize> size =
+      ParseMemorySize(context.files.Read(kMemoryInfo).value_or(""));
+  CheckResult result =
+      Run(context,
+          {"vm",
+           "memory_ops_per_s",
+           "memory_mismatch",
+           {"--vm", "0", "--vm-bytes", absl::StrCat(100 * fraction, "%"), "--vm-method", "all"}});
+  if (!size.has_value() || result.tools.empty()) return result;
+  const double tested = fraction * size->free_bytes;
+  AddMetric(result, "memory_tested_bytes", "", "", tested);
+  if (!in_container && tested < kLeastTested * fraction * size->total_bytes)
+    AddUnknown(result,
+               absl::StrFormat("only %.1f of %.1f GiB of memory were free, and only these can be "
+                               "tested: what uses memory on this node? Reserved huge pages, files "
+                               "in a tmpfs and the cache of ZFS count, too",
+                               size->free_bytes / kGib, size->total_bytes / kGib));
+  return result;
 }
 
 }  // namespace muster::burnin

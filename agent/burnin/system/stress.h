@@ -19,6 +19,13 @@ std::vector<std::string> StressFailures(absl::string_view output);
 // reports.
 size_t StressOomKills(absl::string_view output);
 
+// /proc/meminfo's MemTotal and MemFree. nullopt: it has no MemTotal.
+struct MemorySize {
+  double total_bytes = 0;
+  double free_bytes = 0;
+};
+std::optional<MemorySize> ParseMemorySize(absl::string_view meminfo);
+
 CheckResult RunCpuStress(CheckContext& context);
 CheckResult RunMemoryStress(CheckContext& context);
 

@@ -24,6 +24,14 @@ bool IsOfMachine(const v1::Subject* subject) {
   return subject == nullptr || subject->kind() == "file_system";
 }
 
+// What the inventory says about the machine around a part: slots and processors of another model
+// make the same card faster or slower, and a port runs at the speed that its network gives it.
+std::string SurroundingsOf(const v1::Subject* subject, const HardwareClass& hardware) {
+  if (IsOfMachine(subject)) return absl::StrCat("node\n", hardware.Name());
+  return absl::StrCat(hardware.node_model.value_or(""), "\n",
+                      KindOf(subject) == "nic" ? hardware.Port() : "");
+}
+
 const char* PartsOf(absl::string_view kind) {
   if (kind.empty()) return "nodes";
   if (kind == "file_system") return "file systems";
@@ -46,10 +54,9 @@ void FleetComparison::Add(uint32_t check, const Measurement& measurement) {
   };
   std::map<const v1::Subject*, Part> parts;
   const auto make_part = [&](const v1::Subject* subject) -> Part {
-    std::string peers = CircumstancesOf(*measurement.result, subject);
-    if (IsOfMachine(subject)) {
-      peers = absl::StrCat("node\n", measurement.expectation->hardware.Name(), "\n", peers);
-    }
+    const std::string peers =
+        absl::StrCat(SurroundingsOf(subject, measurement.expectation->hardware), "\n",
+                     CircumstancesOf(*measurement.result, subject));
     return {texts_.NumberOf(peers), texts_.NumberOf(subject == nullptr ? "" : subject->id()),
             texts_.NumberOf(subject == nullptr ? "" : subject->slot())};
   };

@@ -15,9 +15,10 @@
 namespace muster::controller::validation {
 
 // GPUs of one model, VBIOS, driver and power limit are one population, ports of one name and model
-// another, and so are nodes, or their file systems of one path, of one hardware class that names
-// the machine or its GPUs, provided that the same engines measured with the same parameters; each
-// needs statistics.h's kMinPeers.
+// that are expected to run at one speed another, both of machines of one node_model where the
+// inventory names it, and so are nodes, or their file systems of one path, of one hardware class
+// that names the machine or its GPUs, provided that the same engines measured with the same
+// parameters; each needs statistics.h's kMinPeers.
 //
 // Takes results as they come and keeps only their values, 24 bytes each: 10,000 nodes measure six
 // million, whose results would take gigabytes. Not thread-safe.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/checks/scaling.h"
 #include "controller/validation/schedule/validation_state.h"
 
 namespace muster::controller::validation {
@@ -24,6 +25,11 @@ std::string ValidationState::CheckSize(const Suite& suite, size_t nodes, size_t 
   size_t pairs = 0;
   for (const SuiteStage& stage : suite.stages) {
     for (const SuiteCheck& check : stage.checks) {
+      if (check.spec->scope == checks::Scope::kGroup && nodes > checks::kMaxRanks) {
+        return absl::StrCat("suite '", suite.name, "' has ", std::string(check.spec->name),
+                            " of all ", nodes, " nodes at once, which can be ", checks::kMaxRanks,
+                            " at most: validate fewer nodes at a time, or use a suite without it");
+      }
       if (check.spec->scope != checks::Scope::kPair) continue;
       size_t rounds = check.max_rounds;
       if (max_rounds > 0) rounds = rounds == 0 ? max_rounds : std::min(rounds, max_rounds);

@@ -110,7 +110,8 @@ class ValidationState {
  public:
   // The most checks between nodes in one validation: more need `max_rounds`.
   static constexpr size_t kMaxPairs = 500'000;
-  // "", or why this would be too many, with the remedy.
+  // "", or why these would be too many, or too many nodes for a check of all of them at once
+  // (checks::kMaxRanks), with the remedy.
   static std::string CheckSize(const Suite& suite, size_t nodes, size_t max_rounds);
 
   // `stored` is what was stored before a restart, and empty at first; check_id, phase, outcome,

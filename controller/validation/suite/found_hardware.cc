@@ -21,6 +21,16 @@ bool IsGpuCard(const v1::PciDeviceFacts& device) {
   return device.vendor_id() == "10de" && absl::StartsWith(device.class_code(), "03");
 }
 
+// Drivers of network ports that are functions of a USB device (drivers/net/usb): the port to the
+// management controller. It is no part of the network.
+constexpr absl::string_view kUsbDrivers[] = {"cdc_eem", "cdc_ether", "cdc_ncm", "cdc_subset",
+                                             "rndis_host"};
+
+bool IsManagementPort(const v1::NicFacts& nic) {
+  return std::find(std::begin(kUsbDrivers), std::end(kUsbDrivers), nic.driver()) !=
+         std::end(kUsbDrivers);
+}
+
 }  // namespace
 
 FoundHardware FoundOn(const v1::Facts& facts) {
@@ -42,9 +52,11 @@ FoundHardware FoundOn(const v1::Facts& facts) {
   found.gpu_uuids = absl::StrJoin(uuids, " ");
   found.driver_version = facts.nvidia_driver_version();
   found.kernel = facts.os().kernel();
+  // Containers see the ports of their host.
+  found.rdma = !found.container && facts.infiniband_ports() > 0;
   int cards = 0;
   for (const v1::NicFacts& nic : facts.nics()) {
-    if (!nic.up() || nic.kind() == "loopback") continue;
+    if (!nic.up() || nic.kind() == "loopback" || IsManagementPort(nic)) continue;
     if (nic.kind() == "infiniband") found.rdma = true;
     found.nics = true;
     // Bridges and bonds are not cards.

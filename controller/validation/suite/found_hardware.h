@@ -18,7 +18,7 @@ struct FoundHardware {
   int gpus = 0;
   std::vector<double> gpu_power_limits;  // watts, in force; of all GPUs, or empty
   bool nics = false;
-  bool rdma = false;
+  bool rdma = false;  // InfiniBand; only the inventory knows whether Ethernet is used for RoCE
   // The only network card with a link, if it is an Ethernet card; "": several, or none.
   std::string sole_port;
   bool container = false;

@@ -12,7 +12,7 @@ constexpr ConditionWord kWords[] = {
     {"gpus", Condition::kGpus, "gpus"},
     {"several_gpus", Condition::kSeveralGpus, "several_gpus"},
     {"nics", Condition::kNics, "nics"},
-    {"rdma", Condition::kRdma, "rdma"},
+    {"rdma", Condition::kRdma, "active InfiniBand port"},
     {"machine", Condition::kMachine, "machine"},
     {"mounts", Condition::kMounts, "required_mounts"},
     {"disks", Condition::kDisks, "disk_paths"},

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "agent/burnin/container.h"
 #include "agent/burnin/nic/link/sysfs.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -129,9 +130,8 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
 
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(std::string(kNet)));
-  // systemd's PID 1 writes it in a container: there are no cards in it, since they belong to the
-  // host.
-  const bool in_container = files.Read("/run/systemd/container", kPage).ok();
+  // There are no cards in a container, since they belong to the host.
+  const bool in_container = InContainer(files);
   std::vector<std::string> physical;
   for (const std::string& name : names) {
     const std::string folder = absl::StrCat(kNet, "/", name);
@@ -139,7 +139,8 @@ absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& fil
     if (type != kEthernet && type != kInfiniband) continue;
     const bool given = in_container && !files.ReadLink(folder + "/master").ok() &&
                        !files.List(folder + "/bridge").ok();
-    if (given || files.ReadLink(folder + "/device").ok()) physical.push_back(name);
+    const bool usb = LinkName(files, folder + "/device/subsystem") == "usb";
+    if (given || (files.ReadLink(folder + "/device").ok() && !usb)) physical.push_back(name);
   }
   return physical;
 }

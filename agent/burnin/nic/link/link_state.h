@@ -48,6 +48,7 @@ bool IsLinkDown(sys::FileSystem& files, absl::string_view name);
 // NotFound: there is no such interface. InvalidArgument: not the name of an interface.
 absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_view name);
 // The interfaces that are hardware: they have a device behind them and are Ethernet or InfiniBand.
+// Not those on USB, such as the one to the management controller: they are no part of the network.
 // In a container, those that it was given: not a bridge, and not in one.
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files);
 // The interface that has an address, "" if none has it.

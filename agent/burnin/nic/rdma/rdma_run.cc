@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/nic/rdma/perftest.h"
 #include "agent/burnin/nic/rdma/rdma_ports.h"
@@ -22,11 +23,16 @@ constexpr absl::Duration kSetupTime = absl::Seconds(30);
 // A server takes a moment until it listens and does not announce it: the client retries.
 constexpr int kClientTries = 20;
 constexpr absl::Duration kClientPause = absl::Milliseconds(250);
+constexpr absl::Duration kHelpTime = absl::Seconds(5);
 constexpr absl::Duration kRunAnswerTime = absl::Seconds(15);
 // Time for a server to end after its client: one whose client never came waits for ever.
 constexpr double kServerEndsSeconds = 3;
 // Small enough for the card to send it with the request itself.
 constexpr absl::string_view kLatencyBytes = "8";
+// Without it perftest speaks IPv4 alone; both sides need it. perftest 4.5 does not have it.
+constexpr absl::string_view kOverIpv6 = "--ipv6-addr";
+
+bool IsIpv6(absl::string_view address) { return absl::StrContains(address, ":"); }
 
 // The conditions that are watched while perftest runs; for one thread.
 class TransferWatch {
@@ -119,6 +125,7 @@ std::vector<std::string> RdmaRun::Arguments(const Step& step, const RdmaPort& po
   const auto add = [&argv](std::initializer_list<std::string> words) {
     argv.insert(argv.end(), words);
   };
+  if (IsIpv6(partner_)) add({std::string(kOverIpv6)});
   if (const std::string& gid = parameters.texts().at("gid-index"); !gid.empty()) add({"-x", gid});
   if (step.latency) {
     add({"-n", absl::StrCat(static_cast<int>(parameters.Number("iterations"))), "-s",
@@ -128,6 +135,25 @@ std::vector<std::string> RdmaRun::Arguments(const Step& step, const RdmaPort& po
          "-s", absl::StrCat(static_cast<int64_t>(parameters.Number("message-size")))});
   }
   return argv;
+}
+
+absl::Status RdmaRun::FindPartner() {
+  if (!partner_.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Endpoint partner, RemoteEndpoint(control_.fd()));
+  if (IsIpv6(partner.address)) {
+    bool takes_it = false;
+    const auto help = RunTool(context_, {"ib_write_bw", "--help"}, kHelpTime, "perftest",
+                              {.on_line = [&takes_it](absl::string_view line) {
+                                takes_it = takes_it || absl::StrContains(line, kOverIpv6);
+                              }});
+    if (!help.ok()) return absl::InternalError(help.status().message());
+    if (!takes_it)
+      return absl::InternalError(absl::StrCat(
+          "perftest of this node has no ", kOverIpv6, " to reach ", partner.address,
+          ": give both nodes IPv4 addresses in the inventory, or install a newer perftest"));
+  }
+  partner_ = partner.address;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<sys::ProcessResult> RdmaRun::RunPerftest(const std::vector<std::string>& argv,
@@ -147,6 +173,7 @@ absl::StatusOr<sys::ProcessResult> RdmaRun::RunPerftest(const std::vector<std::s
 // The program's own port is not authenticated: it is open only during one run, at the announced
 // address.
 absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const RdmaPort& port) {
+  const absl::Status partner = FindPartner();  // the client hears of an error as of any other
   int tcp_port = 0;
   {
     ASSIGN_OR_RETURN(const sys::UniqueFd free, Listen("", 1));
@@ -156,7 +183,8 @@ absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const Rdma
   RETURN_IF_ERROR(control_.Send(
       {FrameType::kGo, {static_cast<double>(number_), static_cast<double>(tcp_port)}}));
   const std::vector<std::string> argv = Arguments(step, port, tcp_port);
-  const auto done = RunPerftest(argv, port, /*is_server=*/true);
+  const auto done = partner.ok() ? RunPerftest(argv, port, /*is_server=*/true)
+                                 : absl::StatusOr<sys::ProcessResult>(partner);
   if (!done.ok() && !absl::IsInternal(done.status())) return done.status();
   // The client knows more about a failure.
   ASSIGN_OR_RETURN(const Frame frame,
@@ -185,8 +213,9 @@ absl::StatusOr<std::vector<double>> RdmaRun::Client(const Step& step, const Rdma
 
 absl::StatusOr<std::vector<double>> RdmaRun::RunClient(const Step& step, const RdmaPort& port,
                                                        int tcp_port) {
+  RETURN_IF_ERROR(FindPartner());
   std::vector<std::string> argv = Arguments(step, port, tcp_port);
-  argv.push_back(session_.endpoint(1 - context_.rank).address);
+  argv.push_back(partner_);
   sys::ProcessResult done;
   for (int attempt = 0; attempt < kClientTries; ++attempt) {
     if (attempt > 0) session_.Pause(kClientPause);

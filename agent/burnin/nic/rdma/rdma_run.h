@@ -51,11 +51,16 @@ class RdmaRun {
   absl::StatusOr<sys::ProcessResult> RunPerftest(const std::vector<std::string>& argv,
                                                  const RdmaPort& port, bool is_server);
   absl::Duration TimeLimit() const;
+  // Finds out how perftest reaches the partner, once. Internal: it cannot.
+  absl::Status FindPartner();
 
   CheckContext& context_;
   PairSession& session_;
   Control& control_;
   LinkWatch& link_;
+  // The partner's IP address in the connection between the workers: both sides see one family. "":
+  // not known yet.
+  std::string partner_;
   size_t number_ = 0;  // of the step, over all ports: both nodes count alike
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/checks/scaling.h"
 
 namespace muster::burnin {
 
@@ -39,7 +40,7 @@ ElementRange PartOf(size_t elements, int parts, int index);
 // at most kMaxRanks ranks, stay below 2^24. Neighbouring ranks and elements differ.
 class RingData {
  public:
-  static constexpr int kMaxRanks = 4096;
+  static constexpr int kMaxRanks = checks::kMaxRanks;
 
   // REQUIRES: 0 <= rank < ranks <= kMaxRanks.
   RingData(int rank, int ranks);

@@ -9,9 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/base/status.h"
 
 namespace muster::burnin {
@@ -27,26 +32,109 @@ struct FreeAddresses {
   void operator()(addrinfo* list) const { freeaddrinfo(list); }
 };
 
-absl::StatusOr<std::unique_ptr<addrinfo, FreeAddresses>> Resolve(absl::string_view address,
-                                                                 int port) {
+using AddressList = std::unique_ptr<addrinfo, FreeAddresses>;
+
+// `error` is what getaddrinfo(3) returns.
+AddressList LookUp(const std::string& host, int port, int flags, int& error) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
-  // Resolving names would ask a server that may not answer.
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* list = nullptr;
-  const std::string host(address);
-  const int error =
+  error =
       getaddrinfo(host.empty() ? nullptr : host.c_str(), absl::StrCat(port).c_str(), &hints, &list);
+  return AddressList(error == 0 ? list : nullptr);
+}
+
+// An address of this node, "" for all.
+absl::StatusOr<AddressList> ParseAddress(absl::string_view address) {
+  int error = 0;
+  AddressList list = LookUp(std::string(address), 0, AI_NUMERICHOST | AI_PASSIVE, error);
   if (error != 0)
     return absl::InvalidArgumentError(
         absl::StrCat("'", address, "' is not an IP address: ", gai_strerror(error)));
-  return std::unique_ptr<addrinfo, FreeAddresses>(list);
+  return list;
+}
+
+// The addresses of another node. InvalidArgument: nothing knows its name. Unavailable: looking it
+// up failed. ResourceExhausted: the node has no thread left for that. DeadlineExceeded: a name
+// server does not answer; the thread that waits for it is left to end by itself.
+absl::StatusOr<AddressList> Resolve(const Endpoint& to, Moment deadline) {
+  int error = 0;
+  if (AddressList list = LookUp(to.address, to.port, AI_NUMERICHOST, error); error == 0)
+    return list;
+  struct Answer {
+    absl::Mutex mutex;
+    bool done ABSL_GUARDED_BY(mutex) = false;
+    int error ABSL_GUARDED_BY(mutex) = 0;
+    AddressList list ABSL_GUARDED_BY(mutex);
+  };
+  const auto answer = std::make_shared<Answer>();
+  const auto look_up = [answer, to] {
+    int error = 0;
+    AddressList list = LookUp(to.address, to.port, 0, error);
+    absl::MutexLock lock(&answer->mutex);
+    answer->list = std::move(list);
+    answer->error = error;
+    answer->done = true;
+  };
+  try {
+    std::thread(look_up).detach();
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread to look up its name: ", error.what()));
+  }
+  absl::MutexLock lock(&answer->mutex);
+  if (!answer->mutex.AwaitWithTimeout(absl::Condition(&answer->done),
+                                      absl::FromChrono(deadline - Monotonic::now())))
+    return absl::DeadlineExceededError("the name could not be looked up in time");
+  if (answer->error == EAI_NONAME)
+    return absl::InvalidArgumentError(
+        "no such name: every node must know it, or the inventory has the node's IP address");
+  if (answer->error != 0)
+    return absl::UnavailableError(
+        absl::StrCat("looking up its name: ", gai_strerror(answer->error)));
+  return std::move(answer->list);
 }
 
 absl::Status SetOption(int fd, int level, int name, int value, absl::string_view what) {
   if (setsockopt(fd, level, name, &value, sizeof value) != 0)
     return ErrnoStatus(errno, absl::StrCat("setting ", what));
   return absl::OkStatus();
+}
+
+absl::StatusOr<Endpoint> EndpointOf(const sockaddr_storage& storage, socklen_t size) {
+  char host[NI_MAXHOST] = "";
+  char service[NI_MAXSERV] = "";
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&storage), size, host, sizeof host, service,
+                  sizeof service, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return absl::InternalError("a socket has an address that cannot be written");
+  absl::string_view address = host;
+  // An IPv4 address on a dual-stack socket.
+  if (absl::StartsWith(address, "::ffff:") && absl::StrContains(address, "."))
+    address.remove_prefix(7);
+  return Endpoint{.address = std::string(address), .port = std::stoi(service)};
+}
+
+// `what` is for messages.
+absl::StatusOr<sys::UniqueFd> ConnectTo(const addrinfo& target, absl::string_view source,
+                                        absl::string_view what, Moment deadline) {
+  sys::UniqueFd fd(
+      socket(target.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd.valid()) return ErrnoStatus(errno, "opening a socket");
+  if (!source.empty()) {
+    ASSIGN_OR_RETURN(const auto from, ParseAddress(source));
+    if (from->ai_family == target.ai_family && bind(fd.get(), from->ai_addr, from->ai_addrlen) != 0)
+      return SocketError(errno, absl::StrCat("sending from ", source));
+  }
+  RETURN_IF_ERROR(PrepareAccepted(fd.get()));
+  if (connect(fd.get(), target.ai_addr, target.ai_addrlen) == 0) return fd;
+  if (errno != EINPROGRESS) return SocketError(errno, what);
+  RETURN_IF_ERROR(Annotate(WaitFor(fd.get(), POLLOUT, deadline), what));
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return SocketError(error, what);
+  return fd;
 }
 
 }  // namespace
@@ -88,7 +176,7 @@ absl::Status PrepareAccepted(int fd) {
 }
 
 absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog) {
-  ASSIGN_OR_RETURN(const auto list, Resolve(address, 0));
+  ASSIGN_OR_RETURN(const auto list, ParseAddress(address));
   // "" gives 0.0.0.0 and ::, in an order that the system chooses; :: accepts both.
   const addrinfo* best = list.get();
   for (const addrinfo* entry = list.get(); address.empty() && entry != nullptr;
@@ -116,41 +204,33 @@ absl::StatusOr<Endpoint> LocalEndpoint(int fd) {
   socklen_t size = sizeof storage;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
     return ErrnoStatus(errno, "asking a socket for its address");
-  char host[NI_MAXHOST] = "";
-  char service[NI_MAXSERV] = "";
-  if (getnameinfo(reinterpret_cast<sockaddr*>(&storage), size, host, sizeof host, service,
-                  sizeof service, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return absl::InternalError("a socket has an address that cannot be written");
-  absl::string_view address = host;
-  // An IPv4 address on a dual-stack socket.
-  if (absl::StartsWith(address, "::ffff:") && absl::StrContains(address, "."))
-    address.remove_prefix(7);
-  return Endpoint{.address = std::string(address), .port = std::stoi(service)};
+  return EndpointOf(storage, size);
+}
+
+absl::StatusOr<Endpoint> RemoteEndpoint(int fd) {
+  sockaddr_storage storage = {};
+  socklen_t size = sizeof storage;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+    return ErrnoStatus(errno, "asking a socket for the address of the other end");
+  return EndpointOf(storage, size);
 }
 
 absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view source,
                                       Moment deadline) {
   const std::string what = absl::StrCat("connecting to ", EndpointText(to));
-  ASSIGN_OR_RETURN(const auto target, Resolve(to.address, to.port));
-  sys::UniqueFd fd(
-      socket(target->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
-  if (!fd.valid()) return ErrnoStatus(errno, "opening a socket");
-  if (!source.empty()) {
-    ASSIGN_OR_RETURN(const auto from, Resolve(source, 0));
-    if (from->ai_family == target->ai_family &&
-        bind(fd.get(), from->ai_addr, from->ai_addrlen) != 0)
-      return SocketError(errno, absl::StrCat("sending from ", source));
+  absl::StatusOr<AddressList> targets = Resolve(to, deadline);
+  if (!targets.ok()) return Annotate(targets.status(), what);
+  int left = 0;
+  for (const addrinfo* at = targets->get(); at != nullptr; at = at->ai_next) ++left;
+  absl::Status problem;
+  for (const addrinfo* at = targets->get(); at != nullptr; at = at->ai_next, --left) {
+    // One address that does not answer must not take the time of the others.
+    const Moment now = Monotonic::now();
+    absl::StatusOr<sys::UniqueFd> fd = ConnectTo(*at, source, what, now + (deadline - now) / left);
+    if (fd.ok()) return fd;
+    problem = fd.status();
   }
-  RETURN_IF_ERROR(PrepareAccepted(fd.get()));
-  if (connect(fd.get(), target->ai_addr, target->ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return SocketError(errno, what);
-    RETURN_IF_ERROR(Annotate(WaitFor(fd.get(), POLLOUT, deadline), what));
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return SocketError(error, what);
-  }
-  return fd;
+  return problem;
 }
 
 absl::Status WaitFor(int fd, short events, Moment deadline, const Stopping& stopping) {

@@ -30,10 +30,12 @@ using Stopping = std::function<bool()>;
 // A socket that listens on a port that the kernel chooses. `address`: an IP address of this node,
 // or "" for all.
 absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog);
-// The endpoint of this side of a socket.
+// The endpoints of this side of a socket and of the other; IPv4 as such on either kind of socket.
 absl::StatusOr<Endpoint> LocalEndpoint(int fd);
-// Connects from the address `source` ("": the kernel's choice), with Nagle's algorithm off.
-// Unavailable: refused, unreachable. DeadlineExceeded: no answer.
+absl::StatusOr<Endpoint> RemoteEndpoint(int fd);
+// Connects from the address `source` ("": the kernel's choice), with Nagle's algorithm off. The
+// address of `to` may be a name: each of its addresses is tried. InvalidArgument: an unknown
+// name. Unavailable: refused, unreachable. DeadlineExceeded: no answer, also of a name server.
 absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view source,
                                       Moment deadline);
 // Prepares an accepted socket as Connect() does its own.

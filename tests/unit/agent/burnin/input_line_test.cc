@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "common/checks/scaling.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::burnin {
@@ -28,6 +30,16 @@ TEST(InputLine, HasPeersByRank) {
 TEST(InputLine, HasAStopWithItsReason) {
   EXPECT_EQ(ParseInputLine(R"({"stop":"stopped by admin:alice"})")->stop, "stopped by admin:alice");
   EXPECT_EQ(ParseInputLine(R"({"stop":""})")->stop, "no reason was given");
+}
+
+TEST(InputLine, HoldsTheEndpointsOfTheLargestRing) {
+  std::string line = R"({"peers":[)";
+  for (int rank = 0; rank < checks::kMaxRanks; ++rank)
+    absl::StrAppend(&line, rank == 0 ? "" : ",", R"({"address":"compute-gpu-)", 10'000 + rank,
+                    R"(.cluster.department.example.org","port":65535})");
+  const absl::StatusOr<InputLine> input = ParseInputLine(line + "]}");
+  ASSERT_TRUE(input.ok()) << input.status();
+  EXPECT_EQ(input->peers.size(), static_cast<size_t>(checks::kMaxRanks));
 }
 
 struct Refusal {

@@ -120,6 +120,7 @@ v1::Facts HonestFacts() {
   neighbor.set_interface("enp1s0f0np0");
   neighbor.set_system("leaf-03.mgmt (Rack №3)");
   neighbor.set_port("Ethernet1/7/1");
+  facts.set_infiniband_ports(2);
   facts.mutable_packages()->set_count(1204);
   facts.mutable_packages()->set_digest(std::string(64, 'a'));
   return facts;

@@ -167,6 +167,35 @@ TEST_F(SystemChecks, WorkersThatMemoryRanOutForAreNoPass) {
   EXPECT_EQ(Run("memory-stress").outcome, Outcome::kPass);
 }
 
+// Files that were read fill the memory of a node in time, and stress-ng tests what is free.
+TEST_F(SystemChecks, MemoryIsFreedOfFilesBeforeItIsTested) {
+  const std::string total = "MemTotal:       1048576 kB\nMemFree:         ";
+  files_.AddFile("/proc/sys/vm/drop_caches", "0\n");
+  files_.AddFile("/proc/meminfo", absl::StrCat(total, "838860 kB\nMemAvailable:  900000 kB\n"));
+  std::string dropped;
+  processes_.On("stress-ng", [&](const sys::ProcessSpec&) {
+    dropped = *files_.Read("/proc/sys/vm/drop_caches");
+    return FakeProcessRunner::Prints("stress-ng: metrc: [1] vm 409 6.1 0.1 0.3 66.7 1007.4\n");
+  });
+  CheckResult result = Run("memory-stress", {{"fraction", "0.5"}});
+  EXPECT_EQ(result.outcome, Outcome::kPass) << result.reason;
+  EXPECT_EQ(dropped, "1\n");
+  ASSERT_EQ(result.metrics.size(), 2u);
+  EXPECT_EQ(result.metrics[1].name, "memory_tested_bytes");
+  EXPECT_EQ(result.metrics[1].value, 838860.0 * 1024 / 2);
+  // Less than half of what there is.
+  files_.AddFile("/proc/meminfo", absl::StrCat(total, "500000 kB\n"));
+  result = Run("memory-stress");
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_EQ(result.metrics[1].value, 500000.0 * 1024 * 0.8);
+  // A container leaves the memory of its host alone.
+  files_.AddFile("/run/systemd/container", "systemd-nspawn\n");
+  files_.AddFile("/proc/sys/vm/drop_caches", "0\n");
+  result = Run("memory-stress");
+  EXPECT_EQ(result.outcome, Outcome::kPass) << result.reason;
+  EXPECT_EQ(dropped, "0\n");
+}
+
 TEST_F(SystemChecks, FioMeasuresEveryPatternAndFileSystem) {
   processes_.On("fio", FakeProcessRunner::Prints(
                            R"({"jobs":[{"error":0,"read":{"bw_bytes":5000000,"iops":7},)"
@@ -200,6 +229,18 @@ TEST_F(SystemChecks, FioThatFailsIsToldInItsOwnWords) {
   ASSERT_EQ(broken.faults.size(), 1u);
   EXPECT_EQ(broken.faults[0].code, "io_error");
   EXPECT_THAT(broken.faults[0].message, Said());
+}
+
+// ENODATA is what an NVMe drive answers for a sector that it cannot read.
+TEST_F(SystemChecks, EachErrorOfTheBlockLayerIsTheDisks) {
+  for (const int error : {EIO, ENODATA, EREMOTEIO, EILSEQ, ENOLINK, ETIMEDOUT}) {
+    processes_.On("fio", FakeProcessRunner::Prints(
+                             absl::StrCat(R"({"jobs":[{"error":)", error, R"(,"write":{}}]})"), 1));
+    const CheckResult result = Run("disk", {{"paths", "/data"}});
+    EXPECT_EQ(result.outcome, Outcome::kFail) << error;
+    ASSERT_EQ(result.faults.size(), 1u) << error;
+    EXPECT_EQ(result.faults[0].code, "io_error") << error;
+  }
 }
 
 TEST_F(SystemChecks, MountThatIsMissingOrReadOnlyFails) {

@@ -125,6 +125,26 @@ TEST_F(VerdictTest, ResultsOfAnotherEngineOrOfOtherParametersAreNoPeers) {
   EXPECT_EQ(judged_[5].verdict->outcome(), v1::OUTCOME_FAIL);
 }
 
+// Slots of PCIe 3 and 4, with equal cards.
+TEST_F(VerdictTest, GpusOfAnotherMachineModelAreNoPeers) {
+  std::deque<Expectation> expectations;
+  const auto add = [&](const char* model, double tflops) {
+    AddNode(Result(tflops, tflops));
+    expectations.push_back(expectation_);
+    if (model != nullptr) expectations.back().hardware.node_model = model;
+    judged_.back().measurement.expectation = &expectations.back();
+  };
+  for (int i = 0; i < 6; ++i) add(i < 4 ? "SYS-A" : "SYS-B", i < 4 ? 50 : 45);
+  JudgeBy<FleetComparison>();
+  for (const v1::CheckVerdict& verdict : verdicts_)
+    EXPECT_EQ(verdict.outcome(), v1::OUTCOME_PASS) << verdict.reason();
+  // Machines whose model nobody has written down are compared with each other.
+  judged_.clear();
+  for (int i = 0; i < 6; ++i) add(nullptr, i < 5 ? 50 : 45);
+  JudgeBy<FleetComparison>();
+  EXPECT_EQ(verdicts_.back().outcome(), v1::OUTCOME_FAIL);
+}
+
 TEST_F(VerdictTest, HowWarmAnIdleGpuIsIsComparedWithNothing) {
   const checks::CheckSpec& look = *checks::FindCheck("gpu-inventory");
   for (int i = 0; i < 9; ++i) {
@@ -168,6 +188,33 @@ TEST_F(VerdictTest, PortsOfAnotherNameAreNoPeers) {
     EXPECT_EQ(verdicts_[i].outcome(), i == 4 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
   }
   EXPECT_THAT(verdicts_[4].reason(), Said());
+}
+
+TEST_F(VerdictTest, PortsOfAnotherExpectedSpeedAreNoPeers) {
+  static constexpr checks::MetricSpec kMetrics[] = {
+      {"speed_mbits", "Mbit/s", "nic", checks::Better::kHigher, ""}};
+  static constexpr checks::CheckSpec kLink = {
+      "nic-link", checks::Scope::kNode, checks::Load::kIdle, {}, kMetrics, ""};
+  expectation_ = {};
+  std::deque<Expectation> expectations;
+  for (int i = 0; i < 20; ++i) {
+    // Port 8 came up just as slow as the ports of the other network.
+    const double expected = i < 9 ? 100 : 25;
+    v1::CheckResult result;
+    result.set_check("nic-link");
+    result.set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& nic = *result.add_subjects();
+    nic.set_id("eth0");
+    nic.set_kind("nic");
+    AddMetric(result, "speed_mbits", "", "eth0", "Mbit/s", i < 8 ? 100'000 : 25'000);
+    AddNode(result, kLink);
+    expectations.push_back(expectation_);
+    expectations.back().hardware.network_gbits_per_s = expected;
+    judged_.back().measurement.expectation = &expectations.back();
+  }
+  JudgeBy<FleetComparison>();
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(verdicts_[i].outcome(), i == 8 ? v1::OUTCOME_FAIL : v1::OUTCOME_PASS) << i;
 }
 
 TEST_F(VerdictTest, NodesAreComparedWhereTheInventorySaysWhichMachinesTheyAre) {

@@ -13,6 +13,7 @@
 namespace muster::controller::validation {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -203,6 +204,14 @@ TEST_F(ValidationStateTest, TooManyPairsAreRefused) {
   EXPECT_EQ(ValidationState::CheckSize(suite, 10000, 8), "");
   suite.stages[0].checks[0].max_rounds = 8;
   EXPECT_EQ(ValidationState::CheckSize(suite, 10000, 0), "");
+}
+
+TEST_F(ValidationStateTest, TooManyNodesForOneRingAreRefused) {
+  const Suite suite = MakeSuite({Stage("a", {Check(kPlainGemm)}), Stage("b", {Check(kPlainRing)})});
+  EXPECT_EQ(ValidationState::CheckSize(suite, 4096, 0), "");
+  EXPECT_THAT(ValidationState::CheckSize(suite, 4097, 0),
+              AllOf(HasSubstr("4097"), HasSubstr("4096")));
+  EXPECT_EQ(ValidationState::CheckSize(MakeSuite({Stage("a", {Check(kPlainGemm)})}), 4097, 0), "");
 }
 
 // Whatever happens in whatever order: it ends, every node has each verdict once, and a part that

@@ -42,6 +42,26 @@ TEST(FoundHardware, IsWhatTheFactsSay) {
   EXPECT_EQ(FoundOn(facts).sole_port, "");
 }
 
+TEST(FoundHardware, ThePortToTheManagementControllerIsNoCard) {
+  for (const char* card : {"ixgbe", "virtio_net", "hv_netvsc"}) {
+    v1::Facts facts;
+    AddPort("eth0", "ethernet", true, card, facts);
+    AddPort("enx0", "ethernet", true, "cdc_ether", facts);
+    AddPort("usb0", "ethernet", true, "rndis_host", facts);
+    EXPECT_EQ(FoundOn(facts).sole_port, "eth0") << card;
+  }
+}
+
+TEST(FoundHardware, InfinibandNeedsNoNetworkInterface) {
+  v1::Facts facts;
+  AddPort("ib0", "infiniband", false, "mlx5_core", facts);
+  EXPECT_FALSE(FoundOn(facts).rdma);
+  facts.set_infiniband_ports(1);
+  EXPECT_TRUE(FoundOn(facts).rdma);
+  facts.mutable_os()->set_virtualization("systemd-nspawn");
+  EXPECT_FALSE(FoundOn(facts).rdma);
+}
+
 TEST(FoundHardware, KnowsContainersByWhatTheyRunIn) {
   v1::Facts facts;
   for (const char* machine : {"", "none", "kvm", "vmware"}) {

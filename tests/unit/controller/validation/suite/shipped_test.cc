@@ -98,7 +98,14 @@ TEST(ShippedSuites, QuickTakesLessThanAMinuteOnEveryNode) {
 
 TEST(ShippedSuites, FitTenThousandNodes) {
   for (const auto& [name, suite] : Suites()) {
-    EXPECT_EQ(ValidationState::CheckSize(suite, 10'000, 16), "") << name;
+    // A ring of all of them would be too long.
+    const bool has_ring =
+        std::any_of(suite.stages.begin(), suite.stages.end(), [](const SuiteStage& stage) {
+          return std::any_of(stage.checks.begin(), stage.checks.end(), [](const SuiteCheck& check) {
+            return check.spec->scope == checks::Scope::kGroup;
+          });
+        });
+    EXPECT_EQ(ValidationState::CheckSize(suite, has_ring ? 4096 : 10'000, 16), "") << name;
     EXPECT_EQ(ValidationState::CheckSize(suite, 256, 0), "") << name;
   }
 }

@@ -88,6 +88,20 @@ TEST(LinkStateTest, OnlyCardsCountAsHardware) {
   EXPECT_THAT(*PhysicalInterfaces(files), ElementsAre("ens1"));
 }
 
+// The kernel reports half duplex for it.
+TEST(LinkStateTest, TheManagementControllersUsbPortIsNoCard) {
+  testing::FakeFileSystem files;
+  for (const char* name : {"ens1", "enx0", "eth0"})
+    files.AddFile(absl::StrCat("/sys/class/net/", name, "/type"), "1\n");
+  files.AddLink("/sys/class/net/ens1/device", "../../../0000:3b:00.0");
+  files.AddLink("/sys/class/net/ens1/device/subsystem", "../../../../bus/pci");
+  files.AddLink("/sys/class/net/enx0/device", "../../../1-1:1.0");
+  files.AddLink("/sys/class/net/enx0/device/subsystem", "../../../../../bus/usb");
+  files.AddLink("/sys/class/net/eth0/device", "../../../virtio0");
+  files.AddLink("/sys/class/net/eth0/device/subsystem", "../../../../bus/virtio");
+  EXPECT_THAT(*PhysicalInterfaces(files), ElementsAre("ens1", "eth0"));
+}
+
 TEST(LinkStateTest, AContainersInterfacesAreThoseThatItWasGiven) {
   testing::FakeFileSystem files;
   for (const char* name : {"host0", "docker0", "veth12"})

@@ -46,6 +46,22 @@ TEST(PeersTest, BothEndsThatKnowTheKeyGetTheConnection) {
   EXPECT_EQ(listener->refused(), 0);
 }
 
+// Inventories have names. Some systems know ::1 by this one too, where nothing listens.
+TEST(PeersTest, APartnerMayHaveAName) {
+  const auto listener = OpenWith("secret");
+  const absl::StatusOr<sys::UniqueFd> out =
+      ConnectToPeer({"localhost", listener->port()}, "", "secret", kChannel, Soon());
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(RemoteEndpoint(out->get())->address, "127.0.0.1");
+  EXPECT_EQ(RemoteEndpoint(out->get())->port, listener->port());
+  EXPECT_TRUE(listener->Await(kChannel, Soon(), nullptr).ok());
+}
+
+TEST(PeersTest, OnlyNamesOfPartnersAreLookedUp) {
+  EXPECT_FALSE(Connect({"no-such-host.invalid", 4711}, "", After(absl::Seconds(30))).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(Listen("localhost", 1).status()));
+}
+
 TEST(PeersTest, AnotherKeyIsRefused) {
   const auto listener = OpenWith("secret");
   const absl::StatusOr<sys::UniqueFd> out =

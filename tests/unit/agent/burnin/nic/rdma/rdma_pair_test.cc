@@ -9,6 +9,7 @@
 #include "agent/burnin/nic/rdma/perftest.h"
 #include "agent/burnin/nic/rdma/rdma_device.h"
 #include "agent/burnin/nic/rdma/rdma_ports.h"
+#include "agent/burnin/nic/transport/socket.h"
 #include "common/sys/process/process_control.h"
 #include "tests/fakes/fake_file_system.h"
 #include "tests/fakes/fake_process_runner.h"
@@ -24,6 +25,7 @@ using testing::FakeFileSystem;
 using testing::FakeProcessRunner;
 using ::testing::HasSubstr;
 using testing::MetricOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // The shape of the output of perftest 4.5.
@@ -124,7 +126,7 @@ class RdmaPairTest : public ::testing::Test {
   std::vector<CheckResult> Run(const std::map<std::string, std::string>& given = {}) {
     const checks::CheckSpec& spec = *checks::FindCheck("rdma-pair");
     const checks::Parameters parameters = checks::Parameters::Parse(spec, given).value();
-    testing::BurninMeeting meeting(2);
+    testing::BurninMeeting meeting(2, address_);
     RealClock clock;
     std::vector<CheckResult> results(2);
     std::vector<std::thread> threads;
@@ -148,6 +150,7 @@ class RdmaPairTest : public ::testing::Test {
     return results;
   }
 
+  std::string address_ = "127.0.0.1";
   FakeFileSystem files_[2];
   FakeProcessRunner processes_[2];
 };
@@ -194,6 +197,55 @@ TEST_F(RdmaPairTest, EachSideServesInItsTurn) {
   EXPECT_THAT(commands[1], HasSubstr("-x 3"));
   EXPECT_THAT(commands[2], ::testing::EndsWith("-D 10 -s 8388608"));
   EXPECT_THAT(commands[3], ::testing::StartsWith("ib_write_lat"));
+}
+
+// perftest resolves names by itself, to an address of either family.
+TEST_F(RdmaPairTest, ANamedPartnerIsReachedAtItsAddress) {
+  address_ = "localhost";
+  for (int rank = 0; rank < 2; ++rank) {
+    AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
+    processes_[rank].On("ib_write_bw --help", FakeProcessRunner::Prints("      --ipv6-addr \n"));
+    processes_[rank].On("ib_write_bw -d", FakeProcessRunner::Prints(kBandwidth));
+    processes_[rank].On("ib_write_bw --version", FakeProcessRunner::Prints("Version: 6.06\n"));
+    processes_[rank].On("ib_write_lat", FakeProcessRunner::Prints(kLatency));
+  }
+  for (const CheckResult& result : Run()) EXPECT_EQ(result.outcome, Outcome::kPass);
+  EXPECT_THAT(processes_[0].commands().back(), Not(HasSubstr("localhost")));
+}
+
+TEST_F(RdmaPairTest, OverIpv6BothSidesSaySo) {
+  if (!Listen("::1", 1).ok()) GTEST_SKIP() << "no IPv6";
+  address_ = "::1";
+  for (int rank = 0; rank < 2; ++rank) {
+    AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
+    processes_[rank].On("ib_write_bw --help", FakeProcessRunner::Prints("      --ipv6-addr \n"));
+    processes_[rank].On("ib_write_bw -d", FakeProcessRunner::Prints(kBandwidth));
+    processes_[rank].On("ib_write_bw --version", FakeProcessRunner::Prints("Version: 6.06\n"));
+    processes_[rank].On("ib_write_lat", FakeProcessRunner::Prints(kLatency));
+  }
+  for (const CheckResult& result : Run()) EXPECT_EQ(result.outcome, Outcome::kPass);
+  for (const FakeProcessRunner& processes : processes_) {
+    std::vector<std::string> measured;
+    for (const std::string& command : processes.commands())
+      if (command.find(" -d ") != std::string::npos) measured.push_back(command);
+    EXPECT_THAT(measured, SizeIs(3));
+    EXPECT_THAT(measured, ::testing::Each(HasSubstr(" --ipv6-addr ")));
+  }
+  EXPECT_THAT(processes_[0].commands()[2], ::testing::EndsWith(" ::1"));
+}
+
+// As Debian 12 has it: 4.5.
+TEST_F(RdmaPairTest, APerftestThatKnowsNoIpv6IsUnknown) {
+  if (!Listen("::1", 1).ok()) GTEST_SKIP() << "no IPv6";
+  address_ = "::1";
+  for (int rank = 0; rank < 2; ++rank) {
+    AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
+    processes_[rank].On("ib_write_bw", FakeProcessRunner::Prints("      --ipv6 \n"));
+  }
+  for (const CheckResult& result : Run()) {
+    EXPECT_EQ(result.outcome, Outcome::kUnknown);
+    EXPECT_THAT(result.reason, HasSubstr("--ipv6-addr"));
+  }
 }
 
 TEST_F(RdmaPairTest, EveryActivePortIsMeasured) {
