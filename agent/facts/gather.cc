@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "common/base/clock.h"
 #include "common/base/proto_time.h"
+#include "common/base/text/no_answer.h"
 #include "common/wire/message_rules.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/facts.pb.h"
@@ -20,6 +21,10 @@ namespace muster::agent {
 struct FactsGatherer::Slot {
   absl::Mutex mutex;
   bool running ABSL_GUARDED_BY(mutex) = false;
+  bool abandoned ABSL_GUARDED_BY(mutex) = false;  // the call that started the attempt has ended
+  // Until when the answer, which came too late, may be used by a later call.
+  absl::Time late_until ABSL_GUARDED_BY(mutex) = absl::InfinitePast();
+  bool with_packages ABSL_GUARDED_BY(mutex) = false;  // the answer
   absl::Status status ABSL_GUARDED_BY(mutex);
   v1::Facts facts ABSL_GUARDED_BY(mutex);
 };
@@ -58,13 +63,16 @@ v1::Facts FactsGatherer::Gather(bool with_packages) {
       hung[i] = slot->running;
       if (hung[i]) continue;
       slot->running = true;
+      slot->abandoned = false;
     }
-    std::thread([slot, run = probes_[i].run, context = asked] {
+    std::thread([slot, run = probes_[i].run, context = asked, &clock = clock_] {
       v1::Facts facts;
       absl::Status status = run(context, facts);
       absl::MutexLock lock(&slot->mutex);
       slot->facts = std::move(facts);
       slot->status = std::move(status);
+      slot->with_packages = context.with_packages;
+      slot->late_until = slot->abandoned ? clock.Now() + kLateAnswerLife : absl::InfinitePast();
       slot->running = false;
     }).detach();
   }
@@ -77,14 +85,19 @@ v1::Facts FactsGatherer::Gather(bool with_packages) {
                                       absl::Condition(
                                           +[](bool* running) { return !*running; }, &slot.running),
                                       deadline);
-    if (answered && slot.status.ok()) {
+    slot.abandoned = !answered;
+    const bool has_late_answer =
+        !answered && clock_.Now() < slot.late_until && slot.with_packages == with_packages;
+    slot.late_until = absl::InfinitePast();
+    const bool has_answer = answered || has_late_answer;
+    if (has_answer && slot.status.ok()) {
       result.MergeFrom(slot.facts);
       continue;
     }
     v1::UnknownFact& unknown = *result.add_unknown();
     unknown.set_probe(probes_[i].name);
-    unknown.set_reason(answered ? std::string(slot.status.message())
-                                : absl::StrCat("no answer in ", absl::FormatDuration(timeout_)));
+    unknown.set_reason(has_answer ? std::string(slot.status.message())
+                                  : absl::StrCat(kNoAnswer, absl::FormatDuration(timeout_)));
   }
   *result.mutable_gathered_at() = ToTimestamp(clock_.Now());
   FitFacts(result);

@@ -17,6 +17,11 @@ namespace muster::agent {
 
 // How long a probe may take before it is reported as unknown.
 inline constexpr absl::Duration kProbeTimeout = absl::Seconds(5);
+// How long an answer that came too late for its gathering is of use to a later one. A driver that
+// has to initialize eight GPUs first takes half a minute at every call: without this its GPUs would
+// never be known. Whoever asks again soon gets it, such as the next play of a run. Longer, and the
+// answer might be from before a change.
+inline constexpr absl::Duration kLateAnswerLife = absl::Minutes(2);
 
 // Makes facts conform to the rules that the controller enforces (common/wire): free texts are
 // cleaned, anything that still breaks a rule is left out, and `unknown` says so.
@@ -32,8 +37,9 @@ class FactsGatherer {
   ~FactsGatherer();
 
   // Blocks for at most `timeout`, after the calls of other threads that are running. A probe
-  // without an answer by then is unknown ("no answer in 5s"); while it still hangs, later calls
-  // report it so at once and do not start another.
+  // without an answer by then is unknown ("no answer in 5s"), unless an earlier attempt of it has
+  // ended too late for its call: then that answer counts, once and for kLateAnswerLife. While a
+  // probe still hangs, later calls report it so at once and do not start another.
   // `with_packages`: as of v1::GatherFacts.
   v1::Facts Gather(bool with_packages = false);
 

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
+#include "common/base/text/no_answer.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/enrollment.h"
 #include "controller/session/intake.h"
@@ -25,11 +26,12 @@ constexpr size_t kMaxRequests = 16;
 // Until facts are offered again that the store has refused.
 constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 
-// Stores facts. Processors and memory that the node could not tell this time are those that it had
-// told in the same boot: under load a probe may take too long, and slurm.conf would lose the node.
+// Stores facts. Processors, memory and GPUs that the node could not tell this time are those that
+// it had told in the same boot: under load a probe may take too long, and slurm.conf would lose the
+// node, or its GPUs.
 absl::Status PutFacts(Transaction& txn, const std::string& uuid, const std::string& facts) {
   v1::Facts now, last;
-  if (!now.ParseFromString(facts) || (now.has_cpu() && now.has_memory()))
+  if (!now.ParseFromString(facts) || (now.has_cpu() && now.has_memory() && !LacksGpus(now)))
     return txn.nodes().PutFacts(uuid, facts);
   ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(uuid));
   if (!last.ParseFromString(stored) || now.os().boot_id().empty() ||
@@ -37,6 +39,10 @@ absl::Status PutFacts(Transaction& txn, const std::string& uuid, const std::stri
     return txn.nodes().PutFacts(uuid, facts);
   if (!now.has_cpu() && last.has_cpu()) *now.mutable_cpu() = last.cpu();
   if (!now.has_memory() && last.has_memory()) *now.mutable_memory() = last.memory();
+  if (LacksGpus(now)) {
+    *now.mutable_gpus() = last.gpus();
+    now.set_nvidia_driver_version(last.nvidia_driver_version());
+  }
   return txn.nodes().PutFacts(uuid, now.SerializeAsString());
 }
 

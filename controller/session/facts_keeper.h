@@ -29,8 +29,8 @@ class Transaction;
 
 // Stores the facts that agents report about their machines, and requests new ones. Thousands of
 // reports arrive at once: all that arrive during one transaction are written together in the next.
-// Processors and memory that a report does not tell stay as the node told them in the same boot.
-// Thread-safe.
+// Processors and memory that a report does not tell stay as the node told them in the same boot,
+// and so do GPUs whose probe took too long. Thread-safe.
 class FactsKeeper final : public AgentSessionListener {
  public:
   // Called in the keeper's thread when the facts for that request id are in the store, or have been

@@ -154,15 +154,16 @@ std::string Reason(const absl::Status& status, sys::FileSystem& files) {
   if (slots.ok() && !slots->empty())
     return absl::StrCat("no working driver for ", Counted(slots->size(), "NVIDIA card"), " at ",
                         absl::StrJoin(*slots, ", "), ": ", status.message(),
-                        "; install the driver, or reboot after its installation; if the cards ",
-                        "are not to be used, write gpu_count: 0 into the inventory");
+                        absl::IsNotFound(status)
+                            ? ", and reboot"
+                            : "; install the driver, or reboot after its installation",
+                        "; if the cards are not to be used, write gpu_count: 0 into the inventory");
   if (slots.ok() && absl::IsFailedPrecondition(status))
     return absl::StrCat(
         "the driver's library does not work, and there is no NVIDIA card on the PCI ",
         "bus: ", status.message());
   if (absl::IsNotFound(status))
-    return absl::StrCat("there is no NVIDIA driver: ", status.message(),
-                        "; install the driver (package libnvidia-ml1)");
+    return absl::StrCat("there is no NVIDIA driver: ", status.message());
   return std::string(status.message());
 }
 

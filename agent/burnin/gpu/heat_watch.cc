@@ -53,19 +53,19 @@ bool HeatWatch::IsAbove(const Reading& reading) const {
   return !limit_ && reading.margin && model_.least_margin && *reading.margin < *model_.least_margin;
 }
 
-bool HeatWatch::IsAtLimit(const Reading& reading) const {
+bool IsAtLimit(const HeatReading& reading, const ThermalLimits& limits) {
   bool known = false;
-  if (reading.celsius && model_.gpu_celsius) {
+  if (reading.celsius && limits.gpu_celsius) {
     known = true;
-    if (*reading.celsius >= *model_.gpu_celsius - kNearLimit) return true;
+    if (*reading.celsius >= *limits.gpu_celsius - HeatWatch::kNearLimit) return true;
   }
-  if (reading.memory_celsius && model_.memory_celsius) {
+  if (reading.memory_celsius && limits.memory_celsius) {
     known = true;
-    if (*reading.memory_celsius >= *model_.memory_celsius - kNearLimit) return true;
+    if (*reading.memory_celsius >= *limits.memory_celsius - HeatWatch::kNearLimit) return true;
   }
-  if (reading.margin && model_.least_margin) {
+  if (reading.margin && limits.least_margin) {
     known = true;
-    if (*reading.margin <= *model_.least_margin + kNearLimit) return true;
+    if (*reading.margin <= *limits.least_margin + HeatWatch::kNearLimit) return true;
   }
   return !known;
 }
@@ -95,7 +95,7 @@ void HeatWatch::Take(const Reading& reading) {
       slowed.longest_stretch = std::max(slowed.longest_stretch, slowed.stretch);
       if (row.in_one_stretch) {
         slowed.blamed = slowed.longest_stretch;
-      } else if (!row.at_limit || IsAtLimit(reading)) {
+      } else if (!row.at_limit || IsAtLimit(reading, model_)) {
         slowed.blamed += step;
       }
       slowed_too_long_ |= IsFault(kind);

@@ -33,19 +33,26 @@ struct ThermalLimits {
 // A margin that a GPU at rest is already below says nothing and is left out.
 ThermalLimits ReadThermalLimits(const NvmlDevice& device);
 
+// What the driver says of a GPU's heat at one moment.
+struct HeatReading {
+  absl::Duration at;  // since the start of the check
+  std::optional<double> celsius;
+  std::optional<unsigned long long> reasons;  // bits of nvml::ClockReason
+  std::optional<double> memory_celsius = {};
+  std::optional<double> margin = {};  // degrees below the hardware's slowdown
+};
+
+// Whether GPU or memory are at their highest operating temperature, or nearly so. True where none
+// of the limits is known together with its reading. Pure.
+bool IsAtLimit(const HeatReading& reading, const ThermalLimits& limits);
+
 // Takes readings in the order of time and says when the test of the GPU has to end. Pure.
 class HeatWatch {
  public:
   // So far below a limit a GPU that is held there may be: sensors round, and the driver acts early.
   static constexpr double kNearLimit = 2;
 
-  struct Reading {
-    absl::Duration at;  // since the start of the check
-    std::optional<double> celsius;
-    std::optional<unsigned long long> reasons;  // bits of nvml::ClockReason
-    std::optional<double> memory_celsius = {};
-    std::optional<double> margin = {};  // degrees below the hardware's slowdown
-  };
+  using Reading = HeatReading;
 
   // `limit`: for the GPU's own temperature.
   explicit HeatWatch(std::optional<HeatLimit> limit, const ThermalLimits& model = {})
@@ -68,7 +75,6 @@ class HeatWatch {
     absl::Duration blamed;  // the part of it that counts as a fault
   };
   bool IsAbove(const Reading& reading) const;
-  bool IsAtLimit(const Reading& reading) const;
   bool IsFault(size_t kind) const { return slowed_[kind].blamed >= kSlowdowns[kind].grace; }
   std::string TooHot() const;
   std::optional<double> Headroom() const;

@@ -16,6 +16,8 @@ namespace {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+constexpr size_t kLongestReason = 400;
+
 struct Line {
   absl::string_view name;
   Labels labels;
@@ -77,7 +79,8 @@ struct Flag {
   const char* evidence;
 };
 constexpr Flag kFlags[] = {
-    {"muster_gpu_lost", "gpu_lost", "it has fallen off the bus, or needs a reset"},
+    {"muster_gpu_lost", "gpu_lost",
+     "it does not answer: it has fallen off the bus, needs a reset, or lacks power"},
     {R"(muster_gpu_slowed{reason="thermal"})", "gpu_throttle",
      "it is slowed down because it is too hot: check fans, dust and air flow"},
     {R"(muster_gpu_slowed{reason="power_brake"})", "gpu_throttle",
@@ -95,29 +98,52 @@ constexpr Flag kFlags[] = {
      "it is not well connected to the NVLink fabric: muster-burnin gpu-inventory says how"},
 };
 
-double MedianOfOthers(const std::vector<double>& temperatures, size_t self) {
-  std::vector<double> others;
-  for (size_t i = 0; i < temperatures.size(); ++i)
-    if (i != self) others.push_back(temperatures[i]);
-  std::nth_element(others.begin(), others.begin() + others.size() / 2, others.end());
-  return others[others.size() / 2];
+// From this share of utilization or of the power limit on, a GPU counts as busy.
+constexpr double kBusy = 0.5;
+// A GPU with a smaller share of another's power does not work as hard, whatever its utilization.
+constexpr double kAsHard = 0.75;
+constexpr size_t kFewestPeers = 2;
+
+bool IsBusy(const GpuReading& gpu) {
+  if (const auto use = gpu.Value("muster_gpu_utilization_ratio")) return *use >= kBusy;
+  const auto watts = gpu.Value("muster_gpu_power_watts");
+  const auto limit = gpu.Value("muster_gpu_power_limit_watts");
+  return watts.has_value() && limit.has_value() && *watts >= kBusy * *limit;
 }
 
+// Whether the other one should be as hot.
+bool IsPeer(const GpuReading& gpu, const GpuReading& other) {
+  if (gpu.model != other.model || !IsBusy(gpu) || !IsBusy(other)) return false;
+  const auto own = gpu.Value("muster_gpu_power_watts");
+  const auto theirs = other.Value("muster_gpu_power_watts");
+  return !own.has_value() || !theirs.has_value() || *theirs >= kAsHard * *own;
+}
+
+// nullopt: there are too few peers to compare with.
+std::optional<double> MedianOfPeers(const std::vector<const GpuReading*>& gpus,
+                                    const GpuReading& gpu) {
+  std::vector<double> peers;
+  for (const GpuReading* other : gpus)
+    if (other != &gpu && IsPeer(gpu, *other))
+      peers.push_back(*other->Value("muster_gpu_temperature_celsius"));
+  if (peers.size() < kFewestPeers) return std::nullopt;
+  std::nth_element(peers.begin(), peers.begin() + peers.size() / 2, peers.end());
+  return peers[peers.size() / 2];
+}
+
+// `gpus` are those that tell their temperature.
 void JudgeTemperatures(const std::vector<const GpuReading*>& gpus,
                        const muster::health::Limits& limits, Findings& findings) {
-  std::vector<double> temperatures;
-  temperatures.reserve(gpus.size());
-  for (const GpuReading* gpu : gpus)
-    temperatures.push_back(*gpu->Value("muster_gpu_temperature_celsius"));
-  for (size_t i = 0; i < gpus.size(); ++i) {
-    const double own = temperatures[i];
+  for (const GpuReading* gpu : gpus) {
+    const double own = *gpu->Value("muster_gpu_temperature_celsius");
+    const std::optional<double> peers = MedianOfPeers(gpus, *gpu);
     if (own > limits.Of("gpu_temperature.celsius")) {
-      findings.Bad("gpu_temperature", gpus[i]->name(), absl::StrCat("it has ", own, " °C"));
-    } else if (gpus.size() > 2) {
-      const double others = MedianOfOthers(temperatures, i);
-      if (own - others > limits.Of("gpu_temperature.kelvin_above_others"))
-        findings.Bad("gpu_temperature", gpus[i]->name(),
-                     absl::StrCat("it has ", own, " °C, the node's other GPUs ", others, " °C"));
+      findings.Bad("gpu_temperature", gpu->name(), absl::StrCat("it has ", own, " °C"));
+    } else if (peers.has_value() &&
+               own - *peers > limits.Of("gpu_temperature.kelvin_above_others")) {
+      findings.Bad("gpu_temperature", gpu->name(),
+                   absl::StrCat("it has ", own, " °C, the node's other GPUs that work as hard ",
+                                *peers, " °C"));
     }
   }
 }
@@ -213,6 +239,10 @@ GpuReadings ParseGpuReadings(absl::string_view text) {
   GpuReadings readings;
   std::map<std::string, GpuReading> gpus;  // by index
   for (const absl::string_view row : absl::StrSplit(text, '\n')) {
+    // The reason stands in a comment, which is none of Prometheus' values.
+    absl::string_view why = row;
+    if (absl::ConsumePrefix(&why, "# muster_gpu_driver_up is 0: "))
+      readings.why_no_driver = std::string(why.substr(0, kLongestReason));
     if (absl::StartsWith(row, "#")) continue;
     const std::optional<Line> line = ParseLine(row);
     if (!line.has_value()) continue;
@@ -223,7 +253,10 @@ GpuReadings ParseGpuReadings(absl::string_view text) {
     GpuReading& gpu = gpus[index];
     gpu.index = index;
     gpu.uuid = LabelOf(*line, "uuid");
-    if (line->name == "muster_gpu_info") gpu.pci_address = LabelOf(*line, "pci");
+    if (line->name == "muster_gpu_info") {
+      gpu.pci_address = LabelOf(*line, "pci");
+      gpu.model = LabelOf(*line, "model");
+    }
     std::string name(line->name);
     for (const auto& [label, value] : line->labels) {
       if (std::find(std::begin(kOfGpu), std::end(kOfGpu), label) == std::end(kOfGpu))

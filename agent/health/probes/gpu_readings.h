@@ -17,6 +17,7 @@ namespace muster::agent::health {
 struct GpuReading {
   std::string index;  // as NVML counts
   std::string uuid;   // "": it does not even tell that
+  std::string model;
   std::string pci_address;
   // By name, and `name{label="value"}` for those with a label of their own.
   std::map<std::string, double, std::less<>> values;
@@ -27,6 +28,7 @@ struct GpuReading {
 
 struct GpuReadings {
   bool has_driver = false;
+  std::string why_no_driver;  // "": there is one, or it is not known
   std::vector<GpuReading> gpus;
   std::optional<double> node_power_watts;  // where it was asked for
 };

@@ -223,6 +223,23 @@ TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {
               HasSubstr("Pin: version /[+]cuda12[.]/\n"));
 }
 
+// CUDA 13 has no kernels for them, and the driver 580 runs CUDA 12, too.
+TEST_F(DriverTest, GpusThatCuda13DroppedKeepTheLibrariesOfCuda12) {
+  for (const char* gpu : {kPascal, kVolta}) {
+    SCOPED_TRACE(gpu);
+    GiveNode("ubuntu", "24.04", {gpu, gpu});
+    UseNvidia("580", "");
+    EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-12-9", "libnccl2"));
+    EXPECT_THAT(Step("NCCL for the driver's generation of CUDA").file().content(),
+                HasSubstr("Pin: version /[+]cuda12[.]/\n"));
+    UseNvidia("570", "");
+    EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-12-8", "libnccl2"));
+  }
+  GiveNode("ubuntu", "24.04", {kTuring});
+  UseNvidia("580", "");
+  EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-13-0", "libnccl2"));
+}
+
 TEST_F(DriverTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *os, *version, *gpu, *variable, *value;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -121,6 +122,18 @@ TEST_F(PrologTest, ADriverThatHangsIsNotWaitedFor) {
   Program("nvidia-smi", "sleep 50");
   EXPECT_THAT(Run(kProlog, "0"), StartsWith("exit 1: nvidia-smi failed or took longer than 1 s"));
   EXPECT_THAT(Run(kEpilog, "0"), StartsWith("exit 1: nvidia-smi failed or took longer than 1 s"));
+}
+
+TEST_F(PrologTest, TheDriverIsAskedForLessTimeThanTheScriptHas) {
+  options_.extra_vars.erase("slurm_prolog_gpu_seconds");
+  for (const auto& [script_s, driver_s] :
+       {std::pair(10, 6), std::pair(60, 40), std::pair(90, 40)}) {
+    Set(absl::StrCat(R"({"slurm_prolog": true, "slurm_prolog_seconds": )", script_s, "}"));
+    EXPECT_THAT(File("c001", kProlog).content(),
+                HasSubstr(absl::StrCat("--kill-after=2 ", driver_s, " nvidia-smi")));
+    EXPECT_THAT(File("c001", kEpilog).content(),
+                HasSubstr(absl::StrCat("smi_seconds=", driver_s, "\n")));
+  }
 }
 
 TEST_F(PrologTest, JobsWithoutGpusAskNobody) {

@@ -310,6 +310,8 @@ TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
            "beegfs_management_host": "nas", "beegfs_mount": "/beegfs"})"},
       {"BeeOND that takes longer than a prolog may",
        R"({"slurm_prolog": true, "beeond_path": "/scratch", "beeond_seconds": 120})"},
+      {"a check of GPUs that takes longer than a prolog may",
+       R"({"slurm_prolog": true, "slurm_prolog_gpu_seconds": 58})"},
       {"BeeOND with a private key in the inventory",
        R"({"slurm_prolog": true, "beeond_path": "/scratch",
            "beeond_ssh_public_key": "-----BEGIN OPENSSH PRIVATE KEY-----"})"},

@@ -10,6 +10,7 @@ namespace {
 struct NvmlCodeRow {
   int code;
   absl::StatusCode status;
+  const char* remedy = "";
 };
 // Any other code is Internal.
 constexpr NvmlCodeRow kNvmlCodes[] = {
@@ -20,20 +21,26 @@ constexpr NvmlCodeRow kNvmlCodes[] = {
     {nvml::kGpuIsLost, absl::StatusCode::kDataLoss},
     {nvml::kResetRequired, absl::StatusCode::kDataLoss},
     {nvml::kDriverNotLoaded, absl::StatusCode::kFailedPrecondition},
-    {nvml::kLibraryMismatch, absl::StatusCode::kFailedPrecondition},
+    {nvml::kLibraryMismatch, absl::StatusCode::kFailedPrecondition,
+     ": the driver was updated and its old kernel module is still loaded: reboot"},
 };
 
-absl::StatusCode NvmlCodeOf(int code) {
+NvmlCodeRow NvmlCodeOf(int code) {
   for (const NvmlCodeRow& row : kNvmlCodes)
-    if (row.code == code) return row.status;
-  return absl::StatusCode::kInternal;
+    if (row.code == code) return row;
+  return {code, absl::StatusCode::kInternal};
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
-  ASSIGN_OR_RETURN(DynamicLibrary loaded, DynamicLibrary::Load(library));
-  auto nvml = absl::WrapUnique(new Nvml(std::move(loaded)));
+  absl::StatusOr<DynamicLibrary> loaded = DynamicLibrary::Load(library);
+  // The distributions' packages with that library have different names.
+  if (absl::IsNotFound(loaded.status()))
+    return absl::NotFoundError(
+        absl::StrCat(loaded.status().message(), "; install the driver, which brings ", library));
+  RETURN_IF_ERROR(loaded.status());
+  auto nvml = absl::WrapUnique(new Nvml(*std::move(loaded)));
   RETURN_IF_ERROR(nvml->Call<nvml::Init_v2>());
   return nvml;
 }
@@ -41,9 +48,10 @@ absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
 absl::Status Nvml::ToStatus(int code, const char* function) const {
   if (code == nvml::kSuccess) return absl::OkStatus();
   const auto text = reinterpret_cast<const char* (*)(int)>(library_.Find("nvmlErrorString"));
+  const NvmlCodeRow row = NvmlCodeOf(code);
   return absl::Status(
-      NvmlCodeOf(code),
-      absl::StrCat(function, ": ", text != nullptr ? text(code) : "error", " (", code, ")"));
+      row.status, absl::StrCat(function, ": ", text != nullptr ? text(code) : "error", " (", code,
+                               ")", row.remedy));
 }
 
 absl::StatusOr<std::string> Nvml::DriverVersion() const {

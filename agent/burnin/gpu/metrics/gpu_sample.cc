@@ -4,7 +4,7 @@
 #include <iterator>
 #include <memory>
 
-#include "agent/burnin/gpu/heat_watch.h"
+#include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/links.h"
 
 namespace muster::burnin {
@@ -37,6 +37,21 @@ std::optional<double> ClockHertz(const SampledGpu& gpu) {
   return Known(gpu.ClockMhz(clock), kMega);
 }
 
+// The driver's own slowdown for heat is one only at a highest operating temperature. Below it, a
+// consumer card is held at its target, by design: kSlowdowns.
+std::optional<double> SlowedByHeat(const SampledGpu& gpu) {
+  const absl::StatusOr<unsigned long long> reasons = gpu.ClockReasons();
+  if (!reasons.ok()) return std::nullopt;
+  if ((*reasons & nvml::kReasonHardwareThermal) != 0) return 1;
+  return (*reasons & nvml::kReasonSoftwareThermal) != 0 && gpu.is_at_limit ? 1 : 0;
+}
+
+std::optional<double> HeldAtTarget(const SampledGpu& gpu) {
+  const absl::StatusOr<unsigned long long> reasons = gpu.ClockReasons();
+  if (!reasons.ok()) return std::nullopt;
+  return (*reasons & nvml::kReasonSoftwareThermal) != 0 && !gpu.is_at_limit ? 1 : 0;
+}
+
 template <unsigned long long bits>
 std::optional<double> Slowed(const SampledGpu& gpu) {
   const absl::StatusOr<unsigned long long> reasons = gpu.ClockReasons();
@@ -56,9 +71,19 @@ std::optional<double> Rows(const SampledGpu& gpu) {
   return static_cast<double>((*rows).*field);
 }
 
-std::optional<double> MemoryLimit(const SampledGpu& gpu) {
-  return ReadThermalLimits(gpu).memory_celsius;
+std::optional<double> Persistent(const SampledGpu& gpu) {
+  const absl::StatusOr<bool> mode = gpu.Persistence();
+  if (!mode.ok()) return std::nullopt;
+  return *mode ? 1 : 0;
 }
+
+std::optional<double> Divided(const SampledGpu& gpu) {
+  const absl::StatusOr<NvmlDevice::MigMode> mode = gpu.Mig();
+  if (!mode.ok()) return std::nullopt;
+  return mode->current ? 1 : 0;
+}
+
+std::optional<double> MemoryLimit(const SampledGpu& gpu) { return gpu.limits.memory_celsius; }
 
 std::optional<double> Up(const SampledGpu& gpu) {
   if (!gpu.links.ok()) return std::nullopt;
@@ -109,6 +134,10 @@ constexpr GpuMetric kMetrics[] = {
      [](const SampledGpu& gpu) { return Known(gpu.PowerLimitWatts()); }},
     {"muster_gpu_utilization_ratio", "", "gauge",
      "Share of the driver's last sample in which a kernel ran", &Busy},
+    {"muster_gpu_persistence", "", "gauge",
+     "Whether the driver keeps the GPU initialized while no program uses it", &Persistent},
+    {"muster_gpu_mig", "", "gauge", "Whether the GPU is divided into instances (MIG mode)",
+     &Divided},
     {"muster_gpu_memory_used_bytes", "", "gauge", "Memory of the GPU in use",
      &MemoryPart<&nvml::Memory::used>},
     {"muster_gpu_memory_total_bytes", "", "gauge", "Memory of the GPU",
@@ -117,8 +146,8 @@ constexpr GpuMetric kMetrics[] = {
      &ClockHertz<nvml::kClockSm>},
     {"muster_gpu_memory_clock_hertz", "", "gauge", "Clock of the memory",
      &ClockHertz<nvml::kClockMemory>},
-    {"muster_gpu_slowed", R"(reason="thermal")", "gauge", kSlowdownHelp,
-     &Slowed<nvml::kReasonHardwareThermal | nvml::kReasonSoftwareThermal>},
+    {"muster_gpu_slowed", R"(reason="thermal")", "gauge", kSlowdownHelp, &SlowedByHeat},
+    {"muster_gpu_slowed", R"(reason="thermal_target")", "gauge", kSlowdownHelp, &HeldAtTarget},
     {"muster_gpu_slowed", R"(reason="power_brake")", "gauge", kSlowdownHelp,
      &Slowed<nvml::kReasonPowerBrake>},
     {"muster_gpu_slowed", R"(reason="power_cap")", "gauge", kSlowdownHelp,
@@ -164,13 +193,31 @@ constexpr GpuMetric kMetrics[] = {
      &Fabric<FabricTrouble::kUnhealthy>},
 };
 
+bool IsAtLimitNow(const SampledGpu& gpu) {
+  HeatReading reading = {};
+  reading.celsius = Known(gpu.TemperatureCelsius());
+  reading.memory_celsius = Known(gpu.MemoryTemperatureCelsius());
+  reading.margin = Known(gpu.MarginCelsius());
+  // ReadThermalLimits() leaves the least margin out for a GPU that is already below it, as is one
+  // that works and is too hot.
+  ThermalLimits limits = gpu.limits;
+  limits.least_margin = Known(gpu.LeastMarginCelsius());
+  return IsAtLimit(reading, limits);
+}
+
+// Whether the answer comes from a GPU that works: also the one that it does not tell this, or not
+// to us. A dead one has several errors: lost, needs a reset, lacks power, unknown.
+bool IsAnswer(const absl::Status& status) {
+  return status.ok() || absl::IsUnimplemented(status) || absl::IsPermissionDenied(status);
+}
+
 GpuSample SampleOf(const Nvml& nvml, unsigned index) {
   GpuSample sample;
   sample.index = index;
   sample.values.resize(std::size(kMetrics));
   const absl::StatusOr<nvml::Device> handle = nvml.DeviceAt(index);
   if (!handle.ok()) {
-    sample.is_lost = absl::IsDataLoss(handle.status());
+    sample.is_lost = !IsAnswer(handle.status());
     return sample;
   }
   SampledGpu gpu(nvml, *handle);
@@ -178,10 +225,12 @@ GpuSample SampleOf(const Nvml& nvml, unsigned index) {
   sample.model = gpu.Name().value_or("");
   sample.pci_address = gpu.PciAddress().value_or("");
   // Every GPU has a temperature: a call that tells whether it still answers.
-  sample.is_lost = absl::IsDataLoss(gpu.TemperatureCelsius().status());
+  sample.is_lost = !IsAnswer(gpu.TemperatureCelsius().status());
   if (sample.is_lost) return sample;
   gpu.links = ReadLinks(gpu);
   gpu.fabric = gpu.Fabric();
+  gpu.limits = ReadThermalLimits(gpu);
+  gpu.is_at_limit = IsAtLimitNow(gpu);
   for (size_t i = 0; i < sample.values.size(); ++i) sample.values[i] = kMetrics[i].read(gpu);
   return sample;
 }
@@ -193,7 +242,10 @@ absl::Span<const GpuMetric> GpuMetrics() { return kMetrics; }
 NodeSample SampleGpus(const std::string& library) {
   NodeSample sample;
   const absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Load(library);
-  if (!nvml.ok()) return sample;
+  if (!nvml.ok()) {
+    sample.why_not = std::string(nvml.status().message());
+    return sample;
+  }
   sample.driver_version = (*nvml)->DriverVersion().value_or("unknown");
   const unsigned count = (*nvml)->DeviceCount().value_or(0);
   for (unsigned i = 0; i < count; ++i) sample.gpus.push_back(SampleOf(**nvml, i));

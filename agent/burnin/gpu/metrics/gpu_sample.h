@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "agent/burnin/gpu/driver/nvml.h"
+#include "agent/burnin/gpu/heat_watch.h"
 
 namespace muster::burnin {
 
@@ -16,6 +17,8 @@ struct SampledGpu : NvmlDevice {
   using NvmlDevice::NvmlDevice;
   absl::StatusOr<std::vector<bool>> links;  // whether each is up
   absl::StatusOr<nvml::FabricInfo> fabric;
+  ThermalLimits limits;
+  bool is_at_limit = false;  // IsAtLimit()
 };
 
 // A figure of one GPU, in Prometheus' base units.
@@ -32,12 +35,13 @@ absl::Span<const GpuMetric> GpuMetrics();
 struct GpuSample {
   unsigned index = 0;  // as NVML counts
   std::string uuid, model, pci_address;
-  bool is_lost = false;                       // it fell off the bus, or needs a reset
+  bool is_lost = false;                       // it does not answer
   std::vector<std::optional<double>> values;  // of GpuMetrics(), in their order
 };
 
 struct NodeSample {
   std::string driver_version;  // "": the driver does not answer
+  std::string why_not;         // then; with the remedy where it is known
   std::vector<GpuSample> gpus;
 };
 

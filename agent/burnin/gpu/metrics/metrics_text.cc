@@ -35,6 +35,10 @@ std::string MetricsText(const NodeSample& sample, std::optional<unsigned> expect
   std::string text;
   Head(text, "muster_gpu_driver_up", "Whether the driver answers", "gauge");
   Line(text, "muster_gpu_driver_up", "", sample.driver_version.empty() ? 0 : 1);
+  // A comment to Prometheus; the agent's health shows it.
+  if (!sample.why_not.empty())
+    absl::StrAppend(&text, "# muster_gpu_driver_up is 0: ",
+                    absl::StrReplaceAll(sample.why_not, {{"\n", " "}}), "\n");
   Head(text, "muster_gpu_count", "GPUs that the driver has and that answer", "gauge");
   Line(text, "muster_gpu_count", "",
        static_cast<double>(std::count_if(sample.gpus.begin(), sample.gpus.end(),
@@ -51,7 +55,9 @@ std::string MetricsText(const NodeSample& sample, std::optional<unsigned> expect
                       Label("pci", gpu.pci_address), ",", Label("driver", sample.driver_version)),
          1);
   }
-  Head(text, "muster_gpu_lost", "Whether the GPU fell off the bus or needs a reset", "gauge");
+  Head(text, "muster_gpu_lost",
+       "Whether the GPU does not answer: it fell off the bus, needs a reset or lacks power",
+       "gauge");
   for (const GpuSample& gpu : sample.gpus)
     Line(text, "muster_gpu_lost", LabelsOf(gpu), gpu.is_lost);
   const absl::Span<const GpuMetric> metrics = GpuMetrics();

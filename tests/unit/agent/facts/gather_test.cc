@@ -6,11 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "common/base/clock.h"
+#include "common/base/text/no_answer.h"
 #include "common/wire/message_rules.h"
 #include "muster/v1/facts.pb.h"
+#include "tests/fakes/fake_clock.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::agent {
@@ -36,6 +39,7 @@ absl::Status Hangs(const ProbeContext&, v1::Facts&) {
 TEST(Gather, FailedAndHungProbesAreUnknownAndDelayNobody) {
   absl::Notification release;
   release_hung_probe = &release;
+  hung_probe_starts = 0;
   RealClock clock;
   FactsGatherer gatherer({}, {{"memory", Good}, {"cpu", Bad}, {"gpus", Hangs}}, clock,
                          absl::Milliseconds(500));
@@ -53,9 +57,83 @@ TEST(Gather, FailedAndHungProbesAreUnknownAndDelayNobody) {
   EXPECT_EQ(hung_probe_starts, 1);
   release.Notify();
   // Once the probe has come back, it is asked again.
-  for (int i = 0; i < 100 && facts.unknown_size() == 2; ++i) facts = gatherer.Gather();
+  for (int i = 0; i < 100 && (facts.unknown_size() == 2 || hung_probe_starts == 1); ++i)
+    facts = gatherer.Gather();
   EXPECT_EQ(facts.unknown_size(), 1);
   EXPECT_GT(hung_probe_starts, 1);
+}
+
+absl::Notification* releases[2] = {};
+// Not that of Hangs, whose last attempt may begin when its test is over.
+std::atomic<int> late_probe_starts = 0;
+
+// At its first two starts.
+absl::Status HangsTwice(const ProbeContext&, v1::Facts& facts) {
+  const int starts = ++late_probe_starts;
+  v1::GpuFacts& gpu = *facts.add_gpus();
+  gpu.set_uuid(absl::StrCat("GPU-", starts));
+  gpu.set_slurm_type("h100");
+  if (starts <= 2) releases[starts - 1]->WaitForNotification();
+  return absl::OkStatus();
+}
+
+// A driver that has to initialize eight GPUs first is late every time.
+TEST(Gather, AnAnswerThatCameTooLateCountsForALaterCallAndOnce) {
+  absl::Notification first, second;
+  releases[0] = &first;
+  releases[1] = &second;
+  late_probe_starts = 0;
+  RealClock clock;
+  FactsGatherer gatherer({}, {{"gpus", HangsTwice}}, clock, absl::Milliseconds(50));
+  EXPECT_TRUE(LacksGpus(gatherer.Gather()));
+  EXPECT_TRUE(LacksGpus(gatherer.Gather())) << "it still hangs";
+  first.Notify();
+  v1::Facts facts;
+  for (int i = 0; i < 1000 && facts.gpus().empty(); ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+    facts = gatherer.Gather();
+  }
+  ASSERT_EQ(facts.gpus_size(), 1);
+  EXPECT_EQ(facts.gpus(0).uuid(), "GPU-1");
+  EXPECT_EQ(facts.unknown_size(), 0);
+  EXPECT_TRUE(LacksGpus(gatherer.Gather())) << "the second attempt hangs, too";
+  second.Notify();
+  for (int i = 0; i < 1000 && late_probe_starts < 3; ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+    gatherer.Gather();
+  }
+  EXPECT_EQ(late_probe_starts, 3);
+}
+
+// It may be from before a change.
+TEST(Gather, AnAnswerThatCameTooLateCountsForTwoMinutes) {
+  absl::Notification first, second;
+  releases[0] = &first;
+  releases[1] = &second;
+  late_probe_starts = 0;
+  testing::FakeClock clock;
+  FactsGatherer gatherer({}, {{"gpus", HangsTwice}}, clock);
+  v1::Facts facts;
+  const auto gather_until = [&](int starts) {
+    std::thread call([&] {
+      do {
+        facts = gatherer.Gather();
+      } while (late_probe_starts < starts);
+    });
+    while (late_probe_starts < starts) absl::SleepFor(absl::Milliseconds(1));
+    clock.Advance(absl::Minutes(3));
+    call.join();
+  };
+  gather_until(1);
+  EXPECT_TRUE(LacksGpus(facts));
+  first.Notify();
+  gather_until(2);
+  EXPECT_TRUE(LacksGpus(facts));
+  second.Notify();
+  for (int i = 0; i < 1000 && late_probe_starts < 3; ++i) {
+    absl::SleepFor(absl::Milliseconds(1));
+    gatherer.Gather();
+  }
 }
 
 absl::Status Slow(const ProbeContext&, v1::Facts& facts) {

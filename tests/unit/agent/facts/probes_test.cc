@@ -117,6 +117,21 @@ TEST_F(Probes, NicsWithSpeedOnlyWhereTheDriverTells) {
   EXPECT_FALSE(facts_.nics(1).has_speed_mbits_per_s());
 }
 
+TEST_F(Probes, ActiveInfinibandPortsWithoutANetworkInterface) {
+  Write("/sys/class/net/lo/type", "772\n");
+  const std::string devices = "/sys/class/infiniband/";
+  for (const auto& [port, layer, state] : {std::tuple{"mlx5_0/ports/1", "InfiniBand", "4: ACTIVE"},
+                                           std::tuple{"mlx5_1/ports/1", "InfiniBand", "1: DOWN"},
+                                           std::tuple{"mlx4_0/ports/2", "InfiniBand", "4: ACTIVE"},
+                                           std::tuple{"mlx5_2/ports/1", "Ethernet", "4: ACTIVE"}}) {
+    Write(devices + port + "/link_layer", std::string(layer) + "\n");
+    Write(devices + port + "/state", std::string(state) + "\n");
+  }
+  ASSERT_OK(ProbeNics(context_, facts_));
+  EXPECT_EQ(facts_.nics_size(), 0);
+  EXPECT_EQ(facts_.infiniband_ports(), 2u);
+}
+
 TEST_F(Probes, TheMachineAsItsFirmwareDescribesIt) {
   Write("/sys/class/dmi/id/sys_vendor", "Supermicro\n");
   Write("/sys/class/dmi/id/product_name", "SYS-821GE-TNHR\n");

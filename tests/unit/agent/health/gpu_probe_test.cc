@@ -13,6 +13,7 @@ namespace {
 using ::muster::testing::FakeProcessRunner;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -22,6 +23,7 @@ std::string Driver(int gpus) {
                       "# TYPE muster_gpu_driver_up gauge\nmuster_gpu_driver_up 1\n",
                       "muster_gpu_count ", gpus, "\n");
 }
+// `more` stands for the GPU's labels by @.
 std::string Gpu(int index, double temperature, const std::string& more = "") {
   const std::string labels = absl::StrCat("gpu=\"", index, "\",uuid=\"GPU-", index, "\"");
   return absl::StrCat("muster_gpu_info{", labels, ",model=\"X \\\"Y\\\"\",pci=\"0000:0", index,
@@ -43,6 +45,9 @@ class GpuProbeTest : public ::testing::Test, protected HealthTree {
     Write(device + "/class", "0x030200\n");
     Link(device + "/driver", "../../../bus/pci/drivers/nvidia");
   }
+
+  // As NVIDIA's daemon makes it, which keeps the GPUs initialized.
+  void StartPersistenced() { Write("/run/nvidia-persistenced/socket", ""); }
 
   std::unique_ptr<Probe> probe_;
 };
@@ -81,9 +86,11 @@ TEST_F(GpuProbeTest, EachReadingTurnsItsConditionBad) {
     Print(Driver(1) + Gpu(0, 40, c.line));
     EXPECT_THAT(Look(*probe_), ElementsAre(c.condition));
   }
-  // A power limit that somebody set is no fault.
-  Print(Driver(1) + Gpu(0, 40, "muster_gpu_slowed{@,reason=\"power_cap\"} 1\n"));
-  EXPECT_THAT(Look(*probe_), IsEmpty());
+  // A power limit that somebody set is no fault, and neither is a consumer card's target.
+  for (const char* reason : {"power_cap", "thermal_target"}) {
+    Print(Driver(1) + Gpu(0, 40, absl::StrCat("muster_gpu_slowed{@,reason=\"", reason, "\"} 1\n")));
+    EXPECT_THAT(Look(*probe_), IsEmpty()) << reason;
+  }
 }
 
 TEST_F(GpuProbeTest, CountersCountFromTheFirstLookOn) {
@@ -124,6 +131,23 @@ TEST_F(GpuProbeTest, ALinkToABridgeIsMissedOnceItWasUp) {
   EXPECT_THAT(Look(*probe_), ElementsAre("nvlink_down GPU-0"));
   print(2);
   EXPECT_THAT(Look(*probe_), IsEmpty());
+}
+
+// MIG mode switches NVLinks off.
+TEST_F(GpuProbeTest, LinksAreNotMissedInMigModeNorWhatWasUpBefore) {
+  const auto print = [this](int mig, int up) {
+    Print(Driver(1) + Gpu(0, 40,
+                          absl::StrCat("muster_gpu_mig{@} ", mig, "\nmuster_gpu_nvlinks_up{@} ", up,
+                                       "\nmuster_gpu_nvlinks_missing{@} 0\n")));
+  };
+  for (const auto& [mig, up] : {std::pair(0, 12), std::pair(1, 0), std::pair(0, 0)}) {
+    print(mig, up);
+    EXPECT_THAT(Look(*probe_), IsEmpty());
+  }
+  print(0, 12);
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  print(0, 11);
+  EXPECT_THAT(Look(*probe_), ElementsAre("nvlink_down GPU-0"));
 }
 
 TEST_F(GpuProbeTest, ErrorsThatNvlinksRepairAreWeighedByADay) {
@@ -172,12 +196,39 @@ TEST_F(GpuProbeTest, ACounterThatIsForgottenCountsAnew) {
 }
 
 TEST_F(GpuProbeTest, TemperaturesAgainstALimitAndAgainstTheOthers) {
-  Print(Driver(4) + Gpu(0, 40) + Gpu(1, 42) + Gpu(2, 91) + Gpu(3, 68));
+  const std::string busy = "muster_gpu_utilization_ratio{@} 0.9\n";
+  Print(Driver(4) + Gpu(0, 40, busy) + Gpu(1, 42, busy) + Gpu(2, 91, busy) + Gpu(3, 68, busy));
   EXPECT_THAT(Look(*probe_),
               UnorderedElementsAre("gpu_temperature GPU-2", "gpu_temperature GPU-3"));
   // Two are no majority.
-  Print(Driver(2) + Gpu(0, 40) + Gpu(1, 80));
-  EXPECT_THAT(MakeGpuProbe(context())->Look(limits)->troubles, IsEmpty());
+  Print(Driver(2) + Gpu(0, 40, busy) + Gpu(1, 80, busy));
+  EXPECT_THAT(Look(*MakeGpuProbe(context())), IsEmpty());
+}
+
+// One GPU works, and the others rest.
+TEST_F(GpuProbeTest, TemperaturesAreComparedAmongThoseThatWorkAsHard) {
+  const auto working = [](double use, double watts) {
+    return absl::StrCat("muster_gpu_utilization_ratio{@} ", use, "\nmuster_gpu_power_watts{@} ",
+                        watts, "\nmuster_gpu_power_limit_watts{@} 400\n");
+  };
+  const std::string rests = working(0, 60), works = working(1, 390), polls = working(1, 120);
+  for (const std::string& others : {rests, polls, std::string()}) {
+    SCOPED_TRACE(others);
+    Print(Driver(3) + Gpu(0, 80, works) + Gpu(1, 40, others) + Gpu(2, 41, others));
+    EXPECT_THAT(Look(*probe_), IsEmpty());
+  }
+  Print(Driver(3) + Gpu(0, 80, works) + Gpu(1, 40, works) + Gpu(2, 41, works));
+  EXPECT_THAT(Look(*probe_), ElementsAre("gpu_temperature GPU-0"));
+  // Another model may be cooler.
+  const auto of_model_z = [](std::string text) {
+    return absl::StrReplaceAll(text, {{"X \\\"Y\\\"", "Z"}});
+  };
+  Print(Driver(3) + Gpu(0, 80, works) + of_model_z(Gpu(1, 40, works)) + Gpu(2, 41, works));
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  // Without a utilization, the power says who works.
+  const std::string power = "muster_gpu_power_watts{@} 390\nmuster_gpu_power_limit_watts{@} 400\n";
+  Print(Driver(3) + Gpu(0, 80, power) + Gpu(1, 40, power) + Gpu(2, 41, power));
+  EXPECT_THAT(Look(*probe_), ElementsAre("gpu_temperature GPU-0"));
 }
 
 TEST_F(GpuProbeTest, GpusThatVanish) {
@@ -194,7 +245,84 @@ TEST_F(GpuProbeTest, GpusThatVanish) {
   EXPECT_THAT(Look(*MakeGpuProbe(context())), ElementsAre("gpu_lost"));
 }
 
+// It has no driver at all then.
+TEST_F(GpuProbeTest, ACardThatFailedTheDriversProbeIsNamed) {
+  for (const char* address : {"0000:00:00.0", "0000:01:00.0"}) {
+    AddSlot(address);
+    Write(absl::StrCat("/sys/bus/pci/devices/", address, "/device"), "0x2330\n");
+  }
+  const std::string dead = "/sys/bus/pci/devices/0000:02:00.0";
+  Write(dead + "/vendor", "0x10de\n");
+  Write(dead + "/class", "0x030200\n");
+  Write(dead + "/device", "0x1287\n");
+  Print(Driver(2) + Gpu(0, 40) + Gpu(1, 45));
+  EXPECT_THAT(Look(*probe_), IsEmpty()) << "too old for the driver of the others, it may be";
+  Write(dead + "/device", "0x2330\n");
+  const auto findings = probe_->Look(limits);
+  EXPECT_THAT(Names(findings), ElementsAre("gpu_lost"));
+  EXPECT_THAT(findings->troubles[0].evidence, HasSubstr("0000:02:00.0"));
+  // It is to be a virtual machine's.
+  Write(dead + "/driver_override", "vfio-pci\n");
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  Write(dead + "/driver_override", "(null)\n");
+  EXPECT_THAT(Look(*probe_), ElementsAre("gpu_lost"));
+  Link(dead + "/driver", "../../../bus/pci/drivers/vfio-pci");
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+}
+
+TEST_F(GpuProbeTest, AFunctionForAVirtualMachineIsNoCard) {
+  const std::string card = "0000:01:00.0", functions[] = {"0000:01:00.4", "0000:01:00.5"};
+  AddSlot(card);
+  Write("/sys/bus/pci/devices/" + card + "/device", "0x2330\n");
+  for (const std::string& function : functions) {
+    const std::string device = "/sys/bus/pci/devices/" + function;
+    Write(device + "/vendor", "0x10de\n");
+    Write(device + "/class", "0x030200\n");
+    Write(device + "/device", "0x2330\n");
+    Link(device + "/physfn", "../" + card);
+  }
+  Print(Driver(1) + Gpu(1, 40));
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+  Link("/sys/bus/pci/devices/" + functions[0] + "/driver", "../../../bus/pci/drivers/nvidia");
+  EXPECT_THAT(Look(*probe_), IsEmpty());
+}
+
+// A driver without persistence initializes its GPUs at each look.
+TEST_F(GpuProbeTest, EachGpuHasItsTime) {
+  const ProbeSpec* row = nullptr;
+  const std::vector<ProbeSpec> rows = MakeProbes(context());
+  for (const ProbeSpec& each : rows)
+    if (each.name == "gpus") row = &each;
+  ASSERT_NE(row, nullptr);
+  for (int i = 0; i < 8; ++i) AddSlot(absl::StrCat("0000:0", i, ":00.0"));
+  Print("muster_gpu_driver_up 0\n");
+  Look(*probe_);
+  EXPECT_EQ(processes.specs().back().timeout, absl::Seconds(120));
+  for (int i = 10; i < 40; ++i) AddSlot(absl::StrCat("0000:", i, ":00.0"));
+  Look(*probe_);
+  EXPECT_LT(processes.specs().back().timeout, row->time_limit);
+  // One that keeps them initialized answers at once, or hangs.
+  StartPersistenced();
+  Look(*probe_);
+  EXPECT_EQ(processes.specs().back().timeout, absl::Seconds(40));
+}
+
+TEST_F(GpuProbeTest, ADriverThatInitializesItsGpusAtEachCallIsSlowRatherThanBad) {
+  AddSlot("0000:00:00.0");
+  processes.On("muster-burnin metrics", {.signal = 9, .timed_out = true});
+  EXPECT_THAT(Look(*probe_), Contains("unknown gpu_driver"));
+  // The GPUs' own word counts more than the daemon's.
+  for (const int mode : {1, 0}) {
+    if (mode == 0) StartPersistenced();
+    Print(Driver(1) + Gpu(0, 40, absl::StrCat("muster_gpu_persistence{@} ", mode, "\n")));
+    EXPECT_THAT(Look(*probe_), IsEmpty());
+    processes.On("muster-burnin metrics", {.signal = 9, .timed_out = true});
+    EXPECT_THAT(Look(*probe_), Contains(mode == 1 ? "gpu_driver" : "unknown gpu_driver"));
+  }
+}
+
 TEST_F(GpuProbeTest, ADriverThatHangsIsBadAndTheRestUnknown) {
+  StartPersistenced();
   AddSlot("0000:00:00.0");
   processes.On("muster-burnin metrics", {.signal = 9, .timed_out = true});
   const std::vector<std::string> found = Look(*probe_);
@@ -208,6 +336,14 @@ TEST_F(GpuProbeTest, ADriverThatDoesNotAnswer) {
   EXPECT_THAT(Look(*probe_), IsEmpty());  // there is nothing to drive
   AddSlot("0000:00:00.0");
   EXPECT_THAT(Look(*probe_), ElementsAre("gpu_driver"));
+}
+
+TEST_F(GpuProbeTest, ADriverThatDoesNotAnswerSaysWhy) {
+  AddSlot("0000:00:00.0");
+  Print("muster_gpu_driver_up 0\n# muster_gpu_driver_up is 0: nvmlInit_v2: mismatch (18)\n");
+  const auto findings = probe_->Look(limits);
+  EXPECT_THAT(Names(findings), ElementsAre("gpu_driver"));
+  EXPECT_THAT(findings->troubles[0].evidence, HasSubstr("nvmlInit_v2: mismatch (18)"));
 }
 
 TEST_F(GpuProbeTest, ANodeWithoutGpusIsLookedAtSeldom) {

@@ -183,6 +183,39 @@ TEST_F(FactsKeeperTest, AProbeWithoutAnAnswerCostsNoHardwareWithinABoot) {
   EXPECT_FALSE(Stored().has_cpu());
 }
 
+// A driver that initializes its GPUs anew is slower than the probe's patience.
+TEST_F(FactsKeeperTest, GpusThatTookTooLongStayWithinABoot) {
+  v1::Facts whole;
+  whole.mutable_os()->set_boot_id("b1");
+  whole.mutable_cpu()->set_cpus(64);
+  whole.mutable_memory()->set_total_mib(192000);
+  v1::Facts partial = whole;
+  whole.add_gpus()->set_uuid("GPU-1");
+  whole.set_nvidia_driver_version("580.95.05");
+  v1::UnknownFact& unknown = *partial.add_unknown();
+  unknown.set_probe("gpus");
+  unknown.set_reason("no answer in 5s");
+  Report(whole);
+  // One after the other: what was kept is kept again.
+  for (int i = 0; i < 2; ++i) {
+    Report(partial);
+    ASSERT_EQ(Stored().gpus_size(), 1);
+    EXPECT_EQ(Stored().gpus(0).uuid(), "GPU-1");
+    EXPECT_EQ(Stored().nvidia_driver_version(), "580.95.05");
+    EXPECT_EQ(Stored().unknown_size(), 1);
+  }
+  partial.mutable_os()->set_boot_id("b2");
+  Report(partial);
+  EXPECT_EQ(Stored().gpus_size(), 0);
+  // A driver that answers with an error is a change.
+  Report(whole);
+  partial.mutable_os()->set_boot_id("b1");
+  partial.mutable_unknown(0)->set_reason("nvmlInit_v2: Driver/library version mismatch");
+  Report(partial);
+  EXPECT_EQ(Stored().gpus_size(), 0);
+  EXPECT_EQ(Stored().nvidia_driver_version(), "");
+}
+
 TEST_F(FactsKeeperTest, RefusedFactsLeaveTheLastGoodOnesAndAreShownUntilTheNext) {
   Keep("after/r1");
   EXPECT_EQ(Refusal(), std::nullopt);

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/gpu/metrics/metrics_text.h"
 #include "tests/fixtures/nvidia_file.h"
@@ -82,8 +85,93 @@ TEST(GpuMetrics, ALostGpuCountsAsGoneAndIsNamed) {
   EXPECT_THAT(lines, Each(Not(StartsWith("muster_gpu_power_watts{gpu=\"1\""))));
 }
 
+// A dead card has several errors: unknown, insufficient power.
+TEST(GpuMetrics, AGpuThatAnswersWithAnErrorIsLost) {
+  for (const char* function : {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetTemperature"}) {
+    for (const int code : {999, 8}) {
+      SCOPED_TRACE(absl::StrCat(function, " ", code));
+      const std::vector<std::string> lines =
+          LinesOf(absl::StrCat(R"({"gpus":[{"preset":"a100"},{"preset":"a100","answers":{")",
+                               function, R"(":)", code, "}}]}"));
+      EXPECT_THAT(lines, Contains("muster_gpu_count 1"));
+      EXPECT_THAT(lines, Contains(AllOf(StartsWith("muster_gpu_lost{gpu=\"1\""),  //
+                                        HasSubstr("} 1"))));
+    }
+    // One that is not for us, or does not tell, is there.
+    for (const int code : {nvml::kNoPermission, nvml::kNotSupported}) {
+      SCOPED_TRACE(absl::StrCat(function, " ", code));
+      EXPECT_THAT(LinesOf(absl::StrCat(R"({"gpus":[{"preset":"a100","answers":{")", function,
+                                       R"(":)", code, "}}]}")),
+                  Contains("muster_gpu_count 1"));
+    }
+  }
+}
+
+// The driver holds consumer cards at a target below their highest operating temperature, by design.
+TEST(GpuMetrics, ATargetTemperatureIsNoSlowdownByHeat) {
+  const auto slowed = [](const std::string& reason, int value) {
+    return Contains(AllOf(StartsWith("muster_gpu_slowed{gpu=\"0\","),
+                          HasSubstr(absl::StrCat("reason=\"", reason, "\"} ", value))));
+  };
+  const auto lines = [](int celsius, unsigned reasons) {
+    const std::string now =
+        absl::StrCat(R"({"temperature":)", celsius, R"(,"clock_reasons":)", reasons, "}");
+    return LinesOf(absl::StrCat(R"({"gpus":[{"preset":"rtx_2080_ti","max_temperature":89,"idle":)",
+                                now, R"(,"busy":)", now, "}]}"));
+  };
+  const std::vector<std::string> at_target = lines(83, nvml::kReasonSoftwareThermal);
+  EXPECT_THAT(at_target, slowed("thermal", 0));
+  EXPECT_THAT(at_target, slowed("thermal_target", 1));
+  const std::vector<std::string> at_limit = lines(88, nvml::kReasonSoftwareThermal);
+  EXPECT_THAT(at_limit, slowed("thermal", 1));
+  EXPECT_THAT(at_limit, slowed("thermal_target", 0));
+  EXPECT_THAT(lines(60, nvml::kReasonHardwareThermal), slowed("thermal", 1));
+}
+
+// Newer models know no temperature for that, and tell how far above it they are.
+TEST(GpuMetrics, AGpuAboveItsHighestOperatingTemperatureIsSlowedByHeat) {
+  const auto lines = [](int margin) {
+    const std::string now = absl::StrCat(R"({"memory_temperature":60,"margin":)", margin,
+                                         R"(,"clock_reasons":)", nvml::kReasonSoftwareThermal, "}");
+    return LinesOf(absl::StrCat(R"({"gpus":[{"preset":"h100","max_temperature":0,
+                                            "slowdown_temperature":0,"memory_max_temperature":95,
+                                            "least_margin":0,"idle":)",
+                                now, R"(,"busy":)", now, "}]}"));
+  };
+  const auto slowed = [](const std::string& reason) {
+    return Contains(AllOf(StartsWith("muster_gpu_slowed{gpu=\"0\","),
+                          HasSubstr(absl::StrCat("reason=\"", reason, "\"} 1"))));
+  };
+  for (const int margin : {1, 0, -5}) EXPECT_THAT(lines(margin), slowed("thermal")) << margin;
+  EXPECT_THAT(lines(20), slowed("thermal_target"));
+}
+
+TEST(GpuMetrics, ModesOfAGpu) {
+  const std::vector<std::string> lines =
+      LinesOf(R"({"gpus":[{"preset":"a100","mig":true,"persistence":false}]})");
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("muster_gpu_mig{"), HasSubstr("} 1"))));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("muster_gpu_persistence{"), HasSubstr("} 0"))));
+}
+
+// After an update the library is newer than the module that is loaded.
+TEST(GpuMetrics, ADriverThatDoesNotAnswerSaysWhy) {
+  EXPECT_THAT(LinesOf(R"({"nvml_init":18})"),
+              Contains(AllOf(StartsWith("# muster_gpu_driver_up is 0: "), HasSubstr("(18)"),
+                             HasSubstr("reboot"))));
+}
+
 TEST(GpuMetrics, WithoutADriverThatIsAllThatIsSaid) {
-  EXPECT_EQ(MetricsText(SampleGpus("libno-such-library.so.1"), 8),
+  std::vector<std::string> lines =
+      absl::StrSplit(MetricsText(SampleGpus("libno-such-library.so.1"), 8), '\n');
+  // The loader's own words follow.
+  const auto why = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return absl::StartsWith(line, "# muster_gpu_driver_up is 0: ");
+  });
+  ASSERT_NE(why, lines.end());
+  EXPECT_THAT(*why, HasSubstr("libno-such-library.so.1"));
+  EXPECT_THAT(*why, HasSubstr("install the driver"));
+  lines.erase(why);
+  EXPECT_EQ(absl::StrJoin(lines, "\n"),
             "# HELP muster_gpu_driver_up Whether the driver answers\n"
             "# TYPE muster_gpu_driver_up gauge\n"
             "muster_gpu_driver_up 0\n"
