@@ -11,9 +11,11 @@
 namespace muster::agent::disk {
 namespace {
 
-// Large disks are first discarded as a whole.
+// Large disks are first discarded as a whole, or read as a whole.
 constexpr absl::Duration kFormatTimeout = absl::Hours(2);
 constexpr absl::Duration kTimeout = absl::Minutes(5);
+// The lowest exit status of e2fsck that does not mean that all is well by now.
+constexpr int kFaultsLeft = 4;
 
 struct Maker {
   const char* file_system;
@@ -77,6 +79,14 @@ absl::Status DiskPrograms::Format(const std::string& partition, const std::strin
   argv.insert(argv.end(), {maker->label_option,
                            maker->is_upper ? absl::AsciiStrToUpper(label) : label, partition});
   return sys::RunChecked(processes_, {.argv = argv, .timeout = kFormatTimeout}).status();
+}
+
+absl::Status DiskPrograms::Mend(const std::string& partition) {
+  const sys::ProcessSpec check = {.argv = {"e2fsck", "-p", partition}, .timeout = kFormatTimeout};
+  ASSIGN_OR_RETURN(const sys::ProcessResult result, processes_.Run(check));
+  const bool has_ended = result.signal == 0 && !result.timed_out;
+  if (has_ended && result.exit_code < kFaultsLeft) return absl::OkStatus();
+  return sys::CheckSuccess(check, result);
 }
 
 absl::Status DiskPrograms::Mount(const std::string& source, const std::string& target,

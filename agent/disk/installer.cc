@@ -115,8 +115,11 @@ absl::StatusOr<Installed> Installer::WriteDisk(const InstallOrder& order) {
   ASSIGN_OR_RETURN(const PartitionTable table, PrepareDisk(order, image, installed));
   RETURN_IF_ERROR(means_.tools.Mount(table.Find(kEspPartition)->device, Esp(), "vfat",
                                      "umask=0077,quiet,errors=remount-ro"));
-  RETURN_IF_ERROR(means_.tools.Mount(table.Find(kStatePartition)->device, State(), "ext4",
-                                     "errors=remount-ro"));
+  const std::string state = table.Find(kStatePartition)->device;
+  // Where faults are left, the image is written all the same, if the kernel still lets it be.
+  const absl::Status mended = means_.tools.Mend(state);
+  if (!mended.ok()) means_.say(mended.message());
+  RETURN_IF_ERROR(means_.tools.Mount(state, State(), "ext4", "errors=remount-ro"));
   ASSIGN_OR_RETURN(const BootEntry entry, WriteRoot(order, image, table));
   installed.slot = entry.slot;
   // From here on the disk is what it says that it is; the entry still is all that boots it.

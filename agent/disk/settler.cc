@@ -67,18 +67,19 @@ absl::StatusOr<Settler::End> Settler::Settle(const std::map<std::string, std::st
     return absl::NotFoundError(
         absl::StrCat("the boot loader has no entry of the running root ", slot));
   const bool is_on_trial = mine->tries_left.has_value();
-  const absl::Time patience = is_on_trial && HasWayBack(entries, running)
-                                  ? means_.clock.Now() + kSettlePatience
-                                  : absl::InfiniteFuture();
+  absl::Duration patience =
+      is_on_trial && HasWayBack(entries, running) ? kSettlePatience : absl::InfiniteDuration();
   while (true) {
     ASSIGN_OR_RETURN(const bool is_greeted, IsGreeted());
     if (is_greeted) break;
-    if (means_.clock.Now() >= patience) {
+    if (patience <= absl::ZeroDuration()) {
       means_.say(absl::StrCat(mine->image, " did not reach the controller within ",
                               absl::FormatDuration(kSettlePatience), "; rebooting"));
       return End::kGoBack;
     }
+    // What is slept counts: the time of day is set in these minutes.
     means_.clock.Sleep(kLook);
+    patience -= kLook;
   }
   // Also of a root that stays already: an earlier call may have been cut off in the middle.
   RETURN_IF_ERROR(WithEsp([&] {

@@ -206,8 +206,9 @@ void AddVerb(CLI::App& power, Context& context, const Verb& verb) {
   const bool goes_off = verb.verb == v1::POWER_VERB_OFF || verb.verb == v1::POWER_VERB_CYCLE;
   const bool ends_work = goes_off || verb.verb == v1::POWER_VERB_RESET;
   if (goes_off)
-    command->add_flag("--soft", options->soft,
-                      "Ask the operating system, which has 5 minutes, instead of cutting power");
+    command->add_flag(
+        "--soft", options->soft,
+        "Ask the operating system, which has 5 minutes (in a cycle 15), instead of cutting power");
   if (verb.verb != v1::POWER_VERB_OFF && verb.verb != v1::POWER_VERB_IDENTIFY)
     command->add_option("--boot-once", options->boot_once, "Boot once from pxe, disk or into bios")
         ->check(CLI::IsMember({"pxe", "disk", "bios"}).description(""))

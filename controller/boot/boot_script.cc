@@ -26,9 +26,12 @@ std::string EchoOf(absl::string_view text) {
   return absl::StrCat("echo muster: ", line, "\n");
 }
 
+// For as long as nobody answers, too: a script that ends with an error leaves the machine to the
+// firmware's next device.
 std::string AskAgain(absl::string_view self) {
-  return absl::StrCat("echo muster: asking again in 30 s\nsleep 30\nchain --replace --autofree ",
-                      self, "\n");
+  return absl::StrCat(
+      ":again\necho muster: asking again in 30 s\nsleep 30\nchain --replace --autofree ", self,
+      " || goto again\n");
 }
 
 }  // namespace
@@ -71,7 +74,10 @@ std::string RenderImageScript(const ImageScript& script) {
                       "${net0/netmask}:",
                       script.node, "::off muster.root=", url("root.squashfs"),
                       " muster.sha256=", script.root_sha256, " muster.size=", script.root_bytes,
-                      arguments, "\n", "initrd --name initrd ", url("initrd"), "\nboot\n");
+                      arguments, " || goto failed\n", "initrd --name initrd ", url("initrd"),
+                      " || goto failed\nboot ||\n",
+                      // What has come would go to the next kernel as a part of its initramfs.
+                      ":failed\nimgfree ||\n", AskAgain(script.self));
 }
 
 std::string RenderSignedScript(const SignedScript& script) {
@@ -87,7 +93,7 @@ std::string RenderSignedScript(const SignedScript& script) {
   if (!script.boot_id.empty())
     absl::StrAppend(&text, "imgfetch --name told ", script.server, ReportPath(script.boot_id),
                     "?phase=denied&why=signature && imgfree told ||\n");
-  return absl::StrCat(text, ":again\n", AskAgain(script.self));
+  return absl::StrCat(text, AskAgain(script.self));
 }
 
 }  // namespace muster::controller::boot

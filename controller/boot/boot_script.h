@@ -21,6 +21,7 @@ struct ImageScript {
   std::string what;     // "c001 boots debian-worker@1a2b3c4d5e6f", for the console
   std::string node;     // a DNS label
   std::string server;   // "http://10.0.0.1:7483"
+  std::string self;     // the address of the script
   std::string image;    // its digest
   std::string boot_id;  // "": of no boot that is known, and nothing is reported
   std::string root_sha256;
@@ -34,7 +35,8 @@ struct ImageScript {
   std::string join;       // the value of kJoinWord; "": it does not join by itself
   std::vector<std::string> kernel_arguments;  // the definition's
 };
-// Fetches kernel and initrd and starts them with the lease that iPXE has.
+// Fetches kernel and initrd and starts them with the lease that iPXE has. Where one does not come,
+// the script is asked for again after a while: it may name another image by then.
 std::string RenderImageScript(const ImageScript& script);
 
 // The word by which the initramfs knows that the root is Muster's.

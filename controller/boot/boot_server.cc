@@ -38,9 +38,10 @@ std::string ScriptUrl(absl::string_view server, absl::string_view mac) {
 
 HttpReply Script(std::string text) { return {.status = 200, .body = std::move(text)}; }
 
-ImageScript ScriptOf(const Answer& answer, const std::string& server) {
+ImageScript ScriptOf(const Answer& answer, const std::string& mac, const std::string& server) {
   ImageScript script;
   script.server = server;
+  script.self = ScriptUrl(server, mac);
   script.image = answer.image->digest();
   const v1::ImageArtifact root = RootOf(*answer.image);
   script.root_sha256 = root.sha256();
@@ -69,7 +70,7 @@ HttpReply AnswerUnknown(const Answer& answer, const std::string& mac, const std:
         absl::StrCat(who, "; going on to the disk",
                      answer.trouble.empty() ? "" : absl::StrCat(", because ", answer.what, ": "),
                      answer.trouble)));
-  ImageScript script = ScriptOf(answer, server);
+  ImageScript script = ScriptOf(answer, mac, server);
   script.what = absl::StrCat(who, "; booting ", answer.what, " to tell of itself");
   if (!answer.command_line.empty()) return Signed(answer, script.what, mac, server);
   script.node = absl::StrCat("m", absl::StrReplaceAll(mac, {{":", ""}}));
@@ -80,6 +81,11 @@ HttpReply AnswerUnknown(const Answer& answer, const std::string& mac, const std:
 HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::string& peer) {
   const std::string server = absl::StrCat("http://", request.host);
   const absl::StatusOr<Answer> answer = boots.Begin(request.mac, peer);
+  // Firmware that is refused goes on to a disk that may hold anything, and asks no more.
+  if (absl::IsUnavailable(answer.status()))
+    return Script(RetryScript(
+        absl::StrCat("the controller does not know what to boot: ", answer.status().message()),
+        ScriptUrl(server, request.mac)));
   if (!answer.ok()) return Refuse(answer.status());
   HttpReply reply;
   switch (answer->kind) {
@@ -93,7 +99,7 @@ HttpReply AnswerScript(Boots& boots, const BootRequest& request, const std::stri
           absl::StrCat(answer->node, " cannot boot ", answer->what, ": ", answer->trouble),
           ScriptUrl(server, request.mac)));
     case Answer::Kind::kImage: {
-      ImageScript script = ScriptOf(*answer, server);
+      ImageScript script = ScriptOf(*answer, request.mac, server);
       script.what = absl::StrCat(answer->node, " boots ", answer->what);
       script.node = answer->node;
       script.boot_id = answer->boot_id;

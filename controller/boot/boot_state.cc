@@ -82,6 +82,10 @@ void BootState::PutOrder(BootOrderRecord order) {
   orders_.insert_or_assign(std::move(node), std::move(order));
 }
 
+void BootState::ForgetDisk(const std::string& node) {
+  if (disks_.erase(node) > 0) keep_({.forgotten = node});
+}
+
 std::string BootState::Begin(CurrentBoot begun, const std::string& trouble, absl::Time now) {
   CurrentBoot& current = current_[begun.boot.node];
   const BootRecord& last = current.boot;
@@ -165,10 +169,11 @@ void BootState::OnWritten(const CurrentBoot& current, absl::Time now) {
   BootDiskRecord& disk = disks_[current.boot.node];
   disk = {.node = current.boot.node,
           .boot_id = current.boot.boot_id,
+          .mac = current.boot.mac,
           .what = current.boot.what,
           .image = current.boot.image,
           .written_at = now,
-          .is_signed = current.is_signed};
+          .is_signed = current.boot.is_signed};
   keep_({.disk = disk});
   if (current.used_up_by == UsedUpBy::kWritten) UseUp(current);
 }

@@ -32,8 +32,7 @@ struct CurrentBoot {
   std::string root_sha256;            // of the image
   uint64_t root_bytes = 0;            // the same
   std::string rack;                   // of the node; "" after a restart
-  bool is_for_disk = false;           // the image is written to a disk,
-  bool is_signed = false;             // and with it what was signed; not known after a restart
+  bool is_for_disk = false;           // the image is written to a disk
   std::vector<BootStepRecord> steps;  // each phase once
 };
 
@@ -43,6 +42,7 @@ struct BootChange {
   std::optional<BootStepRecord> step;
   std::optional<BootOrderRecord> used_up;
   std::optional<BootDiskRecord> disk;
+  std::optional<std::string> forgotten;  // the node whose disk is not known any more
 };
 
 bool IsForDisk(const v1::Image& image);
@@ -78,6 +78,8 @@ class BootState {
   // Orders that were stored already.
   void PutOrder(BootOrderRecord order);
   void RemoveOrder(const std::string& node) { orders_.erase(node); }
+  // What is on the disk under this name is not known any more.
+  void ForgetDisk(const std::string& node);
 
   // Begins a boot, whose time is set here, unless it is the same as the node's last one. Returns
   // the id of the one or the other. `trouble`: why nothing can be booted; "": something can.

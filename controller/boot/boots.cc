@@ -49,6 +49,13 @@ bool HoldsImage(const BootDiskRecord& disk, const std::string& reference,
   return IsSameBuild(absl::StrCat(name, "@", disk.image), reference);
 }
 
+// Whether the disk is in the machine that is the node now. A machine that has taken the place of
+// another one has other addresses, and another disk.
+bool IsOf(const BootDiskRecord& disk, const Node& node) {
+  return disk.mac.empty() ||
+         std::find(node.macs.begin(), node.macs.end(), disk.mac) != node.macs.end();
+}
+
 // The node that has one of the addresses, and no other one has. FailedPrecondition: there is none.
 absl::StatusOr<const Node*> NodeOf(const Inventory& inventory,
                                    const std::vector<std::string>& macs) {
@@ -130,6 +137,7 @@ absl::Time Boots::Step() {
       if (change.used_up.has_value())
         RETURN_IF_ERROR(txn.boots().RemoveOrder(change.used_up->node, change.used_up->order_id));
       if (change.disk.has_value()) RETURN_IF_ERROR(txn.boots().PutDisk(*change.disk));
+      if (change.forgotten.has_value()) RETURN_IF_ERROR(txn.boots().RemoveDisk(*change.forgotten));
     }
     return absl::OkStatus();
   });
@@ -143,8 +151,10 @@ absl::Time Boots::Step() {
 }
 
 void Boots::Wait(BootChange change) {
-  // An order that is used up must not come back with the next start, nor an image be written twice.
-  if (waiting_.size() >= kMaxWaiting && !change.used_up.has_value() && !change.disk.has_value()) {
+  // An order that is used up must not come back with the next start, nor an image be written twice,
+  // or never.
+  if (waiting_.size() >= kMaxWaiting && !change.used_up.has_value() && !change.disk.has_value() &&
+      !change.forgotten.has_value()) {
     ++dropped_;
     return;
   }
@@ -299,7 +309,8 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
     const BootDiskRecord* const disk = state_.DiskOf(node->name);
     // A disk that boots what was not signed is written anew for a node that is to boot nothing
     // else.
-    const bool is_there = disk != nullptr && HoldsImage(*disk, decision.image, image) &&
+    const bool is_there = disk != nullptr && IsOf(*disk, *node) &&
+                          HoldsImage(*disk, decision.image, image) &&
                           (disk->is_signed || !written.signed_choice.is_signed);
     if (image.ok() && written.signed_choice.is_signed) {
       const absl::StatusOr<std::string> line = SignedLineOf(**image);
@@ -334,7 +345,7 @@ absl::StatusOr<Answer> Boots::Begin(const std::string& mac, absl::string_view pe
   begun.used_up_by = WhatUsesUp(decision, answer.is_for_disk);
   begun.rack = node->rack;
   begun.is_for_disk = answer.is_for_disk;
-  begun.is_signed = !answer.command_line.empty();
+  begun.boot.is_signed = !answer.command_line.empty();
   if (answer.image != nullptr) {
     begun.boot.image = answer.image->digest();
     const v1::ImageArtifact root = RootOf(*answer.image);
@@ -457,6 +468,11 @@ absl::Status Boots::TakeBack(const std::string& order_id, const std::string& nod
                       absl::StrCat(orders[0].choice, " was for a reboot that is over"));
 }
 
+void Boots::ForgetDisks(const std::vector<std::string>& nodes) {
+  absl::MutexLock lock(&mutex_);
+  for (const std::string& node : nodes) state_.ForgetDisk(node);
+}
+
 absl::StatusOr<std::vector<std::string>> Boots::Clear(const std::vector<const Node*>& nodes,
                                                       const Actor& actor) {
   absl::MutexLock ordering(&ordering_);
@@ -502,7 +518,8 @@ v1::NodeBoot Boots::Describe(const Inventory& inventory, const Node& node) {
     described.set_ordered_by(order->ordered_by);
     *described.mutable_ordered_at() = ToTimestamp(order->ordered_at);
   }
-  if (const BootDiskRecord* const disk = state_.DiskOf(node.name); disk != nullptr)
+  if (const BootDiskRecord* const disk = state_.DiskOf(node.name);
+      disk != nullptr && IsOf(*disk, node))
     described.set_disk(disk->what);
   const CurrentBoot* const current = state_.LastOf(node.name);
   if (current == nullptr) return described;

@@ -142,6 +142,9 @@ class Boots {
   // Takes back the node's order if it is still that one. A boot that has begun by it continues:
   // what it writes is on the disk all the same.
   absl::Status TakeBack(const std::string& order_id, const std::string& node);
+  // The nodes' machines are no members any more, and the store has forgotten their disks: what
+  // boots under these names later has another disk, or has its disk written anew.
+  void ForgetDisks(const std::vector<std::string>& nodes);
   // The nodes that had an order.
   absl::StatusOr<std::vector<std::string>> Clear(const std::vector<const Node*>& nodes,
                                                  const Actor& actor);

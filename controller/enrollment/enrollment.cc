@@ -182,7 +182,7 @@ absl::StatusOr<bool> Enrollment::MakeRoom(Transaction& txn, const TokenRecord& t
     const bool is_rival = other.requested && other.node_name == token.node_name;
     const bool is_same_machine =
         is_rival && other.endorsement_key == token.endorsement_key &&
-        (!other.endorsement_key.empty() || PeerNetwork(other.peer) == PeerNetwork(peer));
+        (!other.endorsement_key.empty() || PeerHost(other.peer) == PeerHost(peer));
     if (is_same_machine) {
       if (IsWaiting(other) && now <= other.requested_at + kAgain) is_news = false;
       RETURN_IF_ERROR(txn.enrollments().Delete(other.enrollment_id));

@@ -7,6 +7,7 @@
 #include <freeipmi/freeipmi.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
 #include "controller/power/ipmi_fault.h"
@@ -97,8 +98,8 @@ void IpmiBmc::Close::operator()(ipmi_ctx* context) const {
   ipmi_ctx_destroy(context);
 }
 
-IpmiBmc::IpmiBmc(BmcAccess access, SecretBuffer password, IpmiLimits limits)
-    : access_(std::move(access)), password_(std::move(password)), limits_(limits) {}
+IpmiBmc::IpmiBmc(BmcAccess access, SecretBuffer password, Clock& clock, IpmiLimits limits)
+    : access_(std::move(access)), password_(std::move(password)), clock_(clock), limits_(limits) {}
 
 IpmiBmc::~IpmiBmc() = default;
 
@@ -131,6 +132,10 @@ absl::Status IpmiBmc::OpenWith(unsigned workarounds) {
 }
 
 absl::Status IpmiBmc::Open() {
+  const absl::Time now = clock_.Now();
+  const bool is_set_back = now < called_at_;
+  if (is_set_back || now - called_at_ > limits_.idle) context_.reset();
+  called_at_ = now;
   if (context_ != nullptr) return absl::OkStatus();
   RETURN_IF_ERROR(CheckIpmiAccount(access_, password_));
   const absl::Status opened = OpenWith(IPMI_WORKAROUND_FLAGS_DEFAULT);

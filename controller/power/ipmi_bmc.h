@@ -11,18 +11,26 @@
 
 struct ipmi_ctx;
 
+namespace muster {
+class Clock;
+}
+
 namespace muster::controller::power {
 
 struct IpmiLimits {
   absl::Duration session = absl::Seconds(12);        // without an answer
   absl::Duration retransmission = absl::Seconds(1);  // of a packet
+  // Without a call: a BMC ends a session after a minute.
+  absl::Duration idle = absl::Seconds(45);
 };
 
-// The session begins with the first call and ends with the object. The library cannot be stopped
+// The session begins with the first call and ends with the object; after a pause, in which the BMC
+// may have ended it, the next call begins another one. The library cannot be stopped
 // in a call, which is why its limits are short.
 class IpmiBmc final : public Bmc {
  public:
-  IpmiBmc(BmcAccess access, SecretBuffer password, IpmiLimits limits = {});
+  // `clock` must outlive the object.
+  IpmiBmc(BmcAccess access, SecretBuffer password, Clock& clock, IpmiLimits limits = {});
   ~IpmiBmc() override;
 
   absl::StatusOr<PowerState> State() override;
@@ -43,7 +51,9 @@ class IpmiBmc final : public Bmc {
 
   const BmcAccess access_;
   const SecretBuffer password_;
+  Clock& clock_;
   const IpmiLimits limits_;
+  absl::Time called_at_;                      // last
   std::unique_ptr<ipmi_ctx, Close> context_;  // nullptr: no session
 };
 

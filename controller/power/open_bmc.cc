@@ -7,9 +7,10 @@
 
 namespace muster::controller::power {
 
-std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, SecretBuffer password, Cancelled cancelled) {
+std::unique_ptr<Bmc> OpenBmc(const BmcAccess& access, SecretBuffer password, Cancelled cancelled,
+                             Clock& clock) {
   if (access.protocol == BmcProtocol::kIpmi)
-    return std::make_unique<IpmiBmc>(access, std::move(password));
+    return std::make_unique<IpmiBmc>(access, std::move(password), clock);
   return std::make_unique<RedfishBmc>(access, std::move(password), std::move(cancelled));
 }
 

@@ -75,13 +75,19 @@ class Steps {
                   : "it was on already; the boot device was not set: use cycle or reset";
       return absl::OkStatus();
     }
-    RETURN_IF_ERROR(SetBoot());
     return SwitchOn(/*in_cycle=*/false);
   }
 
   absl::Status SwitchOn(bool in_cycle) {
     RETURN_IF_ERROR(around_.await_turn(in_cycle));
-    absl::Status on = Ask(PowerChange::kOn, "asked to switch on");
+    // Not before the turn: a BMC forgets the boot device a minute after it was set.
+    absl::Status on = SetBoot();
+    if (in_cycle && !on.ok()) {
+      // The BMC took it before the machine went off, which is to come on again.
+      note_ = "the boot device was set before it went off, and perhaps forgotten since";
+      on = absl::OkStatus();
+    }
+    if (on.ok()) on = Ask(PowerChange::kOn, "asked to switch on");
     if (in_cycle && !on.ok()) on = AskAgainForOn();
     if (on.ok()) on = AwaitState(PowerState::kOn, patience_.change);
     if (!on.ok() && state_ == PowerState::kOff) around_.on_off();
@@ -118,19 +124,19 @@ class Steps {
     } else {
       RETURN_IF_ERROR(Ask(PowerChange::kOff, "asked to switch off"));
     }
-    RETURN_IF_ERROR(
-        AwaitState(PowerState::kOff, order_.is_soft ? patience_.soft : patience_.change));
+    const absl::Duration soft = is_in_cycle_ ? patience_.soft_cycle : patience_.soft;
+    RETURN_IF_ERROR(AwaitState(PowerState::kOff, order_.is_soft ? soft : patience_.change));
     around_.on_off();
     return absl::OkStatus();
   }
 
   absl::Status Cycle() {
     RETURN_IF_ERROR(Look());
-    RETURN_IF_ERROR(SetBoot());  // first: what has been switched off is to come on again
     if (state_ == PowerState::kOff) {
       note_ = "it was off before";
       return SwitchOn(/*in_cycle=*/false);
     }
+    RETURN_IF_ERROR(SetBoot());  // first: what has been switched off is to come on again
     is_in_cycle_ = true;
     absl::Status off = SwitchOff();
     if (around_.is_hurried() && order_.is_soft && state_ != PowerState::kOff) {
@@ -196,14 +202,19 @@ class Steps {
     if (!last.ok())
       return absl::UnavailableError(
           absl::StrCat("its BMC took the order, and then: ", last.message()));
+    const auto but_says = [&](absl::string_view state) {
+      return absl::StrCat("its BMC took the order, but says after ", HumanDuration(patience),
+                          " that the machine is ", state,
+                          "; look at the machine, and restart its BMC if that is not true");
+    };
+    if (state_ == PowerState::kUnknown)
+      return absl::UnavailableError(but_says("neither on nor off"));
     if (waits_softly_ && wanted == PowerState::kOff)
-      return absl::FailedPreconditionError(
-          absl::StrCat("its operating system was asked to shut down and has not within ",
-                       HumanDuration(patience), "; look at its console, or leave out --soft"));
-    return absl::FailedPreconditionError(absl::StrCat(
-        "its BMC took the order, but says after ", HumanDuration(patience), " that the machine is ",
-        state_ == PowerState::kUnknown ? "neither on nor off" : PowerStateName(state_),
-        "; look at the machine, and restart its BMC if that is not true"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "its operating system was asked to shut down and has not within ",
+          HumanDuration(patience), "; look at its console, or leave out --soft",
+          is_in_cycle_ ? ". If it ends later, the machine stays off: use `muster power on`" : ""));
+    return absl::FailedPreconditionError(but_says(PowerStateName(state_)));
   }
 
   Bmc& bmc_;

@@ -37,7 +37,9 @@ struct PowerOutcome {
 // How long a BMC may take to do what it has taken on.
 struct PowerPatience {
   absl::Duration change = absl::Seconds(30);
-  absl::Duration soft = absl::Minutes(5);     // an operating system that ends
+  absl::Duration soft = absl::Minutes(5);  // an operating system that ends
+  // The same in a cycle: a machine that ends later stays off.
+  absl::Duration soft_cycle = absl::Minutes(15);
   absl::Duration look = absl::Seconds(1);     // between two questions
   absl::Duration off = absl::Seconds(5);      // in a cycle, for what is charged
   absl::Duration hurried = absl::Seconds(8);  // instead, for either half of a cycle in a hurry
@@ -57,9 +59,11 @@ struct PowerSurroundings {
   Cancelled is_hurried;
 };
 
-// Blocks. A BMC that takes an order and does not carry it out is FailedPrecondition, one that then
-// no longer says how its machine is, Unavailable. A cycle that has switched off always tries to
-// switch on, for as long as a change may take.
+// Blocks. The boot device is set before anything is done to the machine, and once more right before
+// a cycle switches it on, because BMCs forget it after a minute. A BMC that takes an order and does
+// not carry it out is FailedPrecondition, one that then no longer says how its machine is,
+// Unavailable. A cycle that has switched off always tries to switch on, for as long as a change may
+// take.
 PowerOutcome CarryOut(Bmc& bmc, const PowerOrder& order, const PowerPatience& patience,
                       const PowerSurroundings& around);
 

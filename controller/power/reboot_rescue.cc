@@ -1,5 +1,6 @@
 #include "controller/power/reboot_rescue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@ namespace muster::controller::power {
 std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
                                       const Inventory& inventory,
                                       const std::function<bool(const std::string& uuid)>& is_up,
+                                      const std::map<std::string, absl::Time>& last_steps,
                                       absl::Time since, absl::Time now) {
   std::vector<RebootRecord> rescues;
   for (const RebootRecord& reboot : open) {
@@ -24,8 +26,12 @@ std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
     if (node == nullptr || reboot.ended_at.has_value() || is_up(reboot.node_uuid)) continue;
     const absl::StatusOr<BmcAccess> access = BmcAccessOf(inventory, *node);
     if (!access.ok() || !access->cycle_after.has_value()) continue;
-    const absl::Time due = reboot.granted_at + *access->cycle_after;
-    if (due >= since && due <= now) rescues.push_back(reboot);
+    const auto step = last_steps.find(reboot.node);
+    const absl::Time seen_at = step == last_steps.end() ? reboot.granted_at : step->second;
+    const absl::Time away_since = std::max(reboot.granted_at, seen_at);
+    if (reboot.granted_at + *access->cycle_after >= since &&
+        away_since + *access->cycle_after <= now)
+      rescues.push_back(reboot);
   }
   return rescues;
 }
@@ -44,13 +50,18 @@ RebootRescue::RebootRescue(Store& store, AgentSessions& sessions, InventorySourc
       since_(clock.Now()),
       worker_(clock, [this] { return Step(); }) {}
 
-absl::StatusOr<std::vector<RebootRecord>> RebootRescue::OpenReboots() {
-  std::vector<RebootRecord> open;
+absl::StatusOr<RebootRescue::Open> RebootRescue::OpenReboots() {
+  Open open;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<RunRecord> runs, txn.runs().ListRunning());
     for (const RunRecord& run : runs) {
       ASSIGN_OR_RETURN(const std::vector<RebootRecord> of_run, txn.reboots().ListOpen(run.run_id));
-      open.insert(open.end(), of_run.begin(), of_run.end());
+      open.reboots.insert(open.reboots.end(), of_run.begin(), of_run.end());
+    }
+    for (const RebootRecord& reboot : open.reboots) {
+      const absl::StatusOr<absl::Time> step = txn.boots().NewestStepOf(reboot.node);
+      if (absl::IsNotFound(step.status())) continue;
+      ASSIGN_OR_RETURN(open.last_steps[reboot.node], step);
     }
     return absl::OkStatus();
   }));
@@ -58,18 +69,19 @@ absl::StatusOr<std::vector<RebootRecord>> RebootRescue::OpenReboots() {
 }
 
 absl::Status RebootRescue::Look(absl::Time now) {
-  ASSIGN_OR_RETURN(const std::vector<RebootRecord> open, OpenReboots());
+  ASSIGN_OR_RETURN(const Open open, OpenReboots());
   std::map<std::string, Tries> kept;
-  for (const RebootRecord& reboot : open) kept.insert(tries_.extract(reboot.permit_id));
+  for (const RebootRecord& reboot : open.reboots) kept.insert(tries_.extract(reboot.permit_id));
   tries_ = std::move(kept);
-  if (open.empty()) return absl::OkStatus();
-  for (const RebootRecord& reboot : open) {
+  if (open.reboots.empty()) return absl::OkStatus();
+  for (const RebootRecord& reboot : open.reboots) {
     if (!sessions_.IsConnected(reboot.node_uuid)) on_reboot_(reboot.node);
   }
   ASSIGN_OR_RETURN(const InventoryVersion current, inventory_.Latest());
   const Inventory& inventory = *current.inventory;
   const auto is_up = [this](const std::string& uuid) { return sessions_.IsConnected(uuid); };
-  for (const RebootRecord& reboot : PlanRescues(open, inventory, is_up, since_, now)) {
+  for (const RebootRecord& reboot :
+       PlanRescues(open.reboots, inventory, is_up, open.last_steps, since_, now)) {
     Tries& tries = tries_[reboot.permit_id];
     Follow(reboot.node, tries);
     if (!tries.is_open || now < tries.next_at) continue;

@@ -24,11 +24,14 @@ class Store;
 namespace muster::controller::power {
 
 // Which of the open reboots are to be ended by a power cycle now: those of nodes that are away, and
-// have been for longer than their bmc_cycle_after. A reboot whose time came before `since` is left
-// alone: an earlier process may have cycled it. Pure.
+// have been for longer than their bmc_cycle_after, also since the last step of a boot from the
+// network that was seen of them (`last_steps`, by name): an image that is written to a disk takes
+// two starts of the firmware. A reboot whose time came before `since`, whatever was seen of it, is
+// left alone: an earlier process may have cycled it. Pure.
 std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
                                       const Inventory& inventory,
                                       const std::function<bool(const std::string& uuid)>& is_up,
+                                      const std::map<std::string, absl::Time>& last_steps,
                                       absl::Time since, absl::Time now);
 
 // Power cycles such nodes, each at most once for a reboot, as the controller. The reboot's run
@@ -63,7 +66,11 @@ class RebootRescue {
   // Looks what has become of the last try.
   void Follow(const std::string& node, Tries& tries);
   absl::Status Look(absl::Time now);
-  absl::StatusOr<std::vector<RebootRecord>> OpenReboots();
+  struct Open {
+    std::vector<RebootRecord> reboots;
+    std::map<std::string, absl::Time> last_steps;  // see PlanRescues()
+  };
+  absl::StatusOr<Open> OpenReboots();
 
   Store& store_;
   AgentSessions& sessions_;

@@ -411,7 +411,10 @@ power::PowerCollaborators Work::ForPower() {
       .secrets = *core_.resources.secrets,
       .claims = claims,
       .slurm = slurm,
-      .open_bmc = power::OpenBmc,
+      .open_bmc =
+          [this](const BmcAccess& access, SecretBuffer password, power::Cancelled cancelled) {
+            return power::OpenBmc(access, std::move(password), std::move(cancelled), core_.clock);
+          },
       .on_boot = [this](const std::string& node) { consoles.OnBoot(node); },
       .warn = LogWarning,
   };

@@ -69,6 +69,19 @@ on_node systemctl reboot </dev/null || true
 wait_for $limit "the agent after the reboot" is_connected_after "$before"
 expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
 
+step "a state partition with a fault is mended before it is mounted"
+# shellcheck disable=SC2016  # the shell there expands it
+sector=$(on_node 'cat "/sys/class/block/$(basename "$(readlink -f /dev/disk/by-partlabel/muster-state)")/start"' </dev/null)
+before=$(boot_id)
+on_node systemctl poweroff </dev/null || true
+wait_for 120 "the end of the machine" is_off
+debugfs -w -R "set_super_value state 2" "$machine/disk?offset=$((sector * 512))"
+power_on
+wait_for $limit "the agent after that" is_connected_after "$before"
+on_node '/sbin/dumpe2fs -h /dev/disk/by-partlabel/muster-state | grep -q "^Filesystem state: *clean$"' </dev/null ||
+  fail "the fault is still there"
+expect_equal "$uuid" "$(on_node cat /var/lib/muster/node.uuid </dev/null)" "the node"
+
 # The first of the images that the node is to run, by a playbook of its own.
 cat >"$site/playbooks/image.yaml" <<'YAML'
 - play: images on disks

@@ -14,6 +14,7 @@
 #include "muster/v1/boot.grpc.pb.h"
 #include "muster/v1/enrollment.grpc.pb.h"
 #include "muster/v1/image.grpc.pb.h"
+#include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/timeline.grpc.pb.h"
 #include "tests/fixtures/http_client.h"
 #include "tests/fixtures/test_controller.h"
@@ -385,6 +386,29 @@ TEST_F(BootFlowTest, TheControllerItselfTellsAMachineOfItsDisk) {
   request.clear_macs();
   request.set_root_sha256("0");
   EXPECT_EQ(ask(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(BootFlowTest, TheDiskOfANodeThatIsRemovedIsWrittenAnew) {
+  Keep("a root", /*is_for_disk=*/true);
+  controller_.reset();
+  StoreInventory(
+      "cluster: test\nnodes:\n  c001: {role: compute, mac: \"0c:42:a1:00:12:01\", vars: {boot: "
+      "stateful}}\n  c002: {role: compute}\n",
+      3);
+  StoreNode("c001", "5f0c1a52-1b2c-4d3e-8f00-0123456789ab");
+  Start();
+  const std::string report = PathIn(Script(), "/report/");
+  EXPECT_THAT(Get(absl::StrCat(report, "?phase=written")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Script(), EndsWith("\nexit 1\n"));
+  v1::RemoveNodeRequest request;
+  request.set_nodes("c001");
+  request.set_reason("sold");
+  grpc::ClientContext context;
+  v1::RemoveNodeResponse response;
+  const auto nodes =
+      v1::NodeService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
+  ASSERT_TRUE(nodes->RemoveNode(&context, request, &response).ok());
+  EXPECT_THAT(Script(), HasSubstr(" muster.install=stateful@"));
 }
 
 class ChunksFlowTest : public BootFlowTest {

@@ -140,6 +140,17 @@ class RamBoot(unittest.TestCase):
             with self.subTest(size=size):
                 self.assertEqual(self.words("muster.root=/root", f"muster.size={size}")[0], "SERVER/root    ")
 
+    def test_a_state_partition_is_mended_and_its_faults_are_said(self):
+        self.assertEqual(self.run_script("_muster_mend /dev/vda4"), (0, ""))
+        e2fsck = self.root / "tools/e2fsck"
+        for status in (0, 1, 2, 4, 8, 12):
+            with self.subTest(status=status):
+                e2fsck.write_text(f"#!{self.root}/tools/sh\necho \"$*\" >called\necho a fault\nexit {status}\n")
+                e2fsck.chmod(0o755)
+                code, said = self.run_script("_muster_mend /dev/vda4")
+                self.assertEqual((code, "a fault" in said), (0, status >= 4))
+                self.assertEqual((self.root / "called").read_text(), "-p /dev/vda4\n")
+
     def test_a_disk_says_a_name_and_nothing_else(self):
         (self.root / "run/muster/state").write_text("muster.node=../c001\nmuster.node=-e\nmuster.root=/\n")
         self.assertEqual(self.run_script("_muster_read_words run/muster/state")[0], 0)

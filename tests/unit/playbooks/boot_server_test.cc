@@ -57,6 +57,13 @@ TEST_F(BootServerRoleTest, TheOnlyServerWithTheInventorysAddresses) {
                                 HasSubstr("\nenable-ra\n"), Not(HasSubstr("proxy"))));
 }
 
+// dnsmasq gives out no more than 1000 without being told, the inventory's addresses included.
+TEST_F(BootServerRoleTest, HasALeaseForEachNode) {
+  EXPECT_THAT(Settings(), Not(HasSubstr("dhcp-lease-max")));
+  Set(R"({"boot_server_dhcp_range": "10.0.0.100,10.0.0.200,255.255.255.0"})");
+  EXPECT_THAT(Settings(), HasSubstr("\ndhcp-lease-max=1004\n"));
+}
+
 TEST_F(BootServerRoleTest, ALoaderThatTheClusterHasSigned) {
   EXPECT_THAT(Settings(), HasSubstr("\ntftp-root=/usr/lib/ipxe\n"));
   site_["playbooks/roles/boot_server/files/snponly.efi"] = "signed";

@@ -49,6 +49,19 @@ TEST(DiskToolsTest, WhereNothingIsMountedNothingIsUnmounted) {
   EXPECT_THAT(processes.commands(), SizeIs(1));
 }
 
+TEST(DiskToolsTest, AFileSystemThatIsMendedIsNoFailure) {
+  for (const int status : {0, 1, 2, 3, 4, 8, 12}) {
+    FakeProcessRunner processes;
+    processes.On("e2fsck", FakeProcessRunner::Prints("muster-state: a fault", status));
+    const absl::Status mended = DiskPrograms(processes).Mend("/dev/vda4");
+    EXPECT_EQ(mended.code(), status < 4 ? absl::StatusCode::kOk : absl::StatusCode::kInternal);
+    EXPECT_THAT(processes.commands(), ElementsAre("e2fsck -p /dev/vda4"));
+  }
+  FakeProcessRunner killed;
+  killed.On("e2fsck", sys::ProcessResult{.signal = 9});
+  EXPECT_THAT(DiskPrograms(killed).Mend("/dev/vda4"), StatusIs(absl::StatusCode::kInternal, _));
+}
+
 TEST(DiskToolsTest, AProgramThatFailsOrIsMissingIsSaid) {
   FakeProcessRunner processes;
   processes.On("sfdisk", FakeProcessRunner::Prints("sfdisk: cannot open /dev/vda: busy", 1));

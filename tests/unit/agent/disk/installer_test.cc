@@ -112,7 +112,7 @@ class Machine {
                          .tools = tools,
                          .devices = tools.devices,
                          .work = folder_.path() + "/work",
-                         .say = [](absl::string_view) {},
+                         .say = [this](absl::string_view line) { said.emplace_back(line); },
                          .on_piece = [this](uint64_t, uint64_t) { acts.Count(); }});
     return installer.Install(order);
   }
@@ -169,6 +169,7 @@ class Machine {
   std::string State() { return tools.Content(tools.table->Find(kStatePartition)->device); }
 
   Acts acts;
+  std::vector<std::string> said;
   MemoryFolder folder_;
   muster::testing::FakeDiskTools tools{folder_.path() + "/disk", acts};
   CountedFiles files{acts};
@@ -215,6 +216,22 @@ TEST(InstallerTest, AnUpdateWritesTheOtherRootAndKeepsTheState) {
   EXPECT_EQ(machine.Boot(), "three");
   EXPECT_FALSE(std::filesystem::exists(machine.State() + "/root-a/upper/etc/ssh/sshd_config"));
   EXPECT_TRUE(std::filesystem::exists(machine.Esp() + "/loader/entries/muster-b.conf"));
+}
+
+TEST(InstallerTest, AStateThatACrashHasDamagedIsMended) {
+  Machine machine;
+  ASSERT_OK(machine.Install(machine.Image("one")));
+  machine.Bless();
+  machine.tools.faulty = {machine.tools.table->Find(kStatePartition)->device};
+  ASSERT_OK(machine.Install(machine.Image("two")));
+  EXPECT_EQ(machine.Boot(), "two");
+  // Where that is not possible, it is said, and the image is written all the same.
+  machine.Bless();
+  machine.tools.mend_fails = absl::InternalError("e2fsck failed with exit status 4");
+  machine.said.clear();
+  ASSERT_OK(machine.Install(machine.Image("three")));
+  EXPECT_THAT(machine.said, Contains(machine.tools.mend_fails.message()));
+  EXPECT_EQ(machine.Boot(), "three");
 }
 
 TEST(InstallerTest, FirmwareStartsWhatWasSigned) {

@@ -43,10 +43,14 @@ class GreetingClock final : public Clock {
   void Sleep(absl::Duration duration) override {
     fake_.Sleep(duration);
     slept += duration;
+    if (slept == set_after) fake_.Advance(set_by);
     if (slept >= greeted_after) std::ofstream(note_) << "0.1.0\n";
   }
   absl::Duration slept;
   absl::Duration greeted_after = absl::Minutes(1);
+  // When, and by how much, the time of day is set.
+  absl::Duration set_after = absl::InfiniteDuration();
+  absl::Duration set_by;
 
  private:
   const std::string note_;
@@ -127,6 +131,21 @@ TEST(SettlerTest, OneThatDoesNotIsLeftForTheOneBefore) {
   EXPECT_GE(node.clock.slept, kSettlePatience);
   EXPECT_THAT(node.Names(), ElementsAre("muster-a.conf", "muster-b+2.conf"));
   EXPECT_THAT(node.told, IsEmpty());
+}
+
+TEST(SettlerTest, ATimeOfDayThatIsSetMeanwhileDecidesNothing) {
+  for (const absl::Duration set_by : {absl::Hours(24 * 365), -absl::Hours(24 * 365)}) {
+    for (const bool is_good : {true, false}) {
+      Node node;
+      node.Add('a', std::nullopt, 1);
+      node.Add('b', 2, 2);
+      node.clock.set_after = absl::Seconds(20);
+      node.clock.set_by = set_by;
+      node.clock.greeted_after = is_good ? kSettlePatience / 2 : 2 * kSettlePatience;
+      EXPECT_EQ(node.Settle().value(), is_good ? Settler::End::kGood : Settler::End::kGoBack);
+      EXPECT_LE(node.clock.slept, kSettlePatience);
+    }
+  }
 }
 
 TEST(SettlerTest, TheOnlyRootWaitsForTheControllerHoweverLong) {

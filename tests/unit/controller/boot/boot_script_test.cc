@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/fixtures/golden_texts.h"
@@ -20,6 +21,7 @@ ImageScript WorkerScript() {
   script.what = "c001 boots worker@aaaaaaaaaaaa";
   script.node = "c001";
   script.server = "http://10.0.0.1:7483";
+  script.self = "http://10.0.0.1:7483/boot.ipxe?mac=0c:42:a1:00:12:01";
   script.image = std::string(64, 'a');
   script.boot_id = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab";
   script.root_sha256 = std::string(64, 'b');
@@ -29,6 +31,25 @@ ImageScript WorkerScript() {
 }
 
 TEST(BootScriptTest, AnImage) { EXPECT_THAT(RenderImageScript(WorkerScript()), Said()); }
+
+// The firmware would go on to its next device, which may hold anything.
+TEST(BootScriptTest, NoCommandThatFailsEndsAScriptThatAsksAgain) {
+  SignedScript is_signed;
+  is_signed.self = WorkerScript().self;
+  for (const std::string& script :
+       {RenderImageScript(WorkerScript()), RenderSignedScript(is_signed),
+        RetryScript("no image", WorkerScript().self)}) {
+    EXPECT_THAT(script, EndsWith(absl::StrCat("\n:again\necho muster: asking again in 30 s\nsleep "
+                                              "30\nchain --replace --autofree ",
+                                              is_signed.self, " || goto again\n")));
+    const std::vector<std::string> lines = absl::StrSplit(script, '\n', absl::SkipEmpty());
+    for (const std::string& line : lines) {
+      const bool may_fail = line[0] != ':' && line[0] != '#' && !absl::StartsWith(line, "echo ") &&
+                            !absl::StartsWith(line, "sleep ");
+      EXPECT_EQ(absl::StrContains(line, "||"), may_fail) << line;
+    }
+  }
+}
 
 TEST(BootScriptTest, AnImageForADisk) {
   ImageScript script = WorkerScript();
@@ -98,7 +119,7 @@ TEST(BootScriptTest, WordsOfPeopleAreNoCommands) {
   ImageScript image = WorkerScript();
   image.kernel_arguments = {"a=${x}", "quiet"};
   EXPECT_THAT(RenderImageScript(image), Not(HasSubstr("${x}")));
-  EXPECT_THAT(RenderImageScript(image), HasSubstr(" quiet\n"));
+  EXPECT_THAT(RenderImageScript(image), HasSubstr(" quiet || goto failed\n"));
 }
 
 }  // namespace

@@ -287,6 +287,72 @@ TEST_F(BootsTest, ADiskThatHoldsTheBuildBootsWithoutTheControllersCopy) {
   EXPECT_EQ(boot(build), Answer::Kind::kDisk);
 }
 
+TEST_F(BootsTest, TheDiskOfAnotherMachineIsNotTheNodes) {
+  Keep("stateful", "the root", "disk");
+  const auto boot = [&](const std::string& macs, const std::string& mac) {
+    Describe(absl::StrCat("\n  c001: {role: compute, mac: [", macs, "], vars: {boot: stateful}}"));
+    clock_.Advance(BootState::kSameBoot);
+    return boots_->Begin(mac, kPeer).value();
+  };
+  const std::string old_card = absl::StrCat("\"", kMac, "\"");
+  const std::string new_card = "\"0c:42:a1:00:12:09\"";
+  const Answer first = boot(old_card, kMac);
+  ASSERT_OK(boots_->OnReport(first.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  for (const bool is_restarted : {false, true}) {
+    if (is_restarted) Restart();
+    EXPECT_EQ(boot(old_card, kMac).kind, Answer::Kind::kDisk);
+    // The same machine boots by another one of its cards.
+    EXPECT_EQ(boot(new_card + ", " + old_card, "0c:42:a1:00:12:09").kind, Answer::Kind::kDisk);
+    EXPECT_EQ(boot(new_card, "0c:42:a1:00:12:09").kind, Answer::Kind::kImage);
+    EXPECT_EQ(Shown().disk(), "");
+  }
+  const Answer second = boot(new_card, "0c:42:a1:00:12:09");
+  ASSERT_OK(boots_->OnReport(second.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  EXPECT_EQ(boot(new_card, "0c:42:a1:00:12:09").kind, Answer::Kind::kDisk);
+}
+
+// An earlier controller did not store which machine it was.
+TEST_F(BootsTest, ADiskWithoutAMachineIsTheNodes) {
+  const v1::Image image = Keep("stateful", "the root", "disk");
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful}})");
+  boots_->Stop();
+  ASSERT_OK(store_->Update([&](Transaction& txn) {
+    return txn.boots().PutDisk({.node = "c001",
+                                .boot_id = "b1",
+                                .what = "stateful",
+                                .image = image.digest(),
+                                .written_at = clock_.Now()});
+  }));
+  Open();
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+}
+
+TEST_F(BootsTest, TheDiskOfANodeThatWasRemovedIsWrittenAnew) {
+  Keep("stateful", "the root", "disk");
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful}})");
+  ASSERT_OK(boots_->OnReport(BootImage().boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  boots_->ForgetDisks({"c001", "c002"});
+  EXPECT_EQ(Shown().disk(), "");
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kImage);
+  clock_.Advance(absl::Minutes(1));
+  Restart();
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kImage);
+}
+
+TEST_F(BootsTest, ASignedDiskIsWrittenOnceThoughTheControllerRestarts) {
+  Describe(R"(
+  c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful, boot_signed: true}})");
+  Sign(Keep("stateful", "the root", "disk"));
+  const Answer answer = boots_->Begin(kMac, kPeer).value();
+  ASSERT_EQ(answer.kind, Answer::Kind::kImage);
+  Restart();
+  ASSERT_OK(boots_->OnReport(answer.boot_id, v1::BOOT_PHASE_WRITTEN, ""));
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_EQ(boots_->Begin(kMac, kPeer)->kind, Answer::Kind::kDisk);
+}
+
 TEST_F(BootsTest, ASignatureForAnotherAddressKeepsNoNodeFromItsDisk) {
   Describe(R"(
   c001: {role: compute, mac: "0c:42:a1:00:12:01", vars: {boot: stateful, boot_signed: true}})");

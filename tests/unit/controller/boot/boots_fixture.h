@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/digest.h"
+#include "common/base/status.h"
 #include "controller/audit/audit.h"
 #include "controller/boot/boots.h"
 #include "controller/image/image_store.h"
@@ -50,6 +51,7 @@ class BootsTest : public ::testing::Test {
         .clock = clock_,
         .images = *images_,
         .inventory = [this]() -> absl::StatusOr<std::shared_ptr<const Inventory>> {
+          RETURN_IF_ERROR(unreadable_);
           return inventory_;
         },
         .warn =
@@ -161,6 +163,7 @@ class BootsTest : public ::testing::Test {
   std::unique_ptr<Store> store_;
   std::unique_ptr<image::ImageStore> images_;
   std::shared_ptr<const Inventory> inventory_;
+  absl::Status unreadable_;  // why the inventory is not read
   absl::Mutex mutex_;
   int refusals_ = 0;
   std::unique_ptr<Boots> boots_;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tests/fakes/fake_clock.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/ipmi_sim.h"
 #include "tests/fixtures/status_matchers.h"
@@ -15,6 +16,7 @@
 namespace muster::controller::power {
 namespace {
 
+using ::muster::testing::FakeClock;
 using ::muster::testing::IpmiSim;
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
@@ -38,17 +40,17 @@ class IpmiBmcTest : public ::testing::Test {
     FAIL() << "ipmi_sim does not answer (./dev deps installs openipmi): " << answered << "\n"
            << sim_.output();
   }
-  IpmiBmc Bmc(const std::string& password = "labsecret",
-              const IpmiLimits& limits = kIpmiQuick) const {
+  IpmiBmc Bmc(const std::string& password = "labsecret", const IpmiLimits& limits = kIpmiQuick) {
     BmcAccess access;
     access.protocol = BmcProtocol::kIpmi;
     access.address = "127.0.0.1";
     access.port = sim_.port();
     access.user = "admin";
     access.cipher_suite = 3;
-    return IpmiBmc(std::move(access), SecretBuffer(password), limits);
+    return IpmiBmc(std::move(access), SecretBuffer(password), clock_, limits);
   }
 
+  FakeClock clock_;
   IpmiSim sim_;
 };
 
@@ -101,6 +103,20 @@ TEST_F(IpmiBmcTest, GivesUpOneThatHangsAndFindsItAgain) {
   for (int i = 0; i < 20 && !(again = bmc.State().status()).ok(); ++i)
     absl::SleepFor(absl::Milliseconds(100));
   EXPECT_OK(again);
+}
+
+// A machine that waits for its rack's turn. The simulator forgets its sessions when it starts anew.
+TEST_F(IpmiBmcTest, AfterAPauseAnOrderIsGivenInANewSession) {
+  IpmiBmc waiting = Bmc("labsecret", kIpmiHasty), hasty = Bmc("labsecret", kIpmiHasty);
+  for (IpmiBmc* bmc : {&waiting, &hasty}) ASSERT_OK(bmc->State());
+  sim_.Stop();
+  sim_.Start();
+  SetUp();
+  EXPECT_FALSE(hasty.Change(PowerChange::kOn).ok());
+  EXPECT_FALSE(sim_.is_on());
+  clock_.Advance(absl::Minutes(1));
+  ASSERT_OK(waiting.Change(PowerChange::kOn));
+  EXPECT_TRUE(sim_.is_on());
 }
 
 TEST_F(IpmiBmcTest, NamesOneThatIsNotThere) {

@@ -30,6 +30,7 @@ class PowerStepsTest : public ::testing::Test {
                      .await_turn =
                          [this](bool in_cycle) {
                            turns_.push_back(in_cycle);
+                           orders_at_turn_ = machine_.Orders().size();
                            return in_cycle ? absl::OkStatus() : turn_;
                          },
                      .on_off = [this] { ++offs_; },
@@ -43,6 +44,7 @@ class PowerStepsTest : public ::testing::Test {
   bool is_hurried_ = false;
   int offs_ = 0;
   std::vector<bool> turns_;
+  size_t orders_at_turn_ = 0;  // that the BMC had taken
   std::vector<std::string> asked_;
 };
 
@@ -52,6 +54,21 @@ TEST_F(PowerStepsTest, SwitchesOnWhatIsOff) {
   EXPECT_EQ(outcome.state, PowerState::kOn);
   EXPECT_THAT(machine_.Orders(), ElementsAre("boot pxe", "on"));
   EXPECT_THAT(turns_, ElementsAre(false));
+  EXPECT_EQ(orders_at_turn_, 0u) << "a BMC forgets the boot device while a machine waits";
+}
+
+TEST_F(PowerStepsTest, AMachineWhoseBootDeviceIsNotSetStaysOff) {
+  for (const PowerVerb verb : {PowerVerb::kOn, PowerVerb::kCycle}) {
+    {
+      absl::MutexLock lock(&machine_.mutex);
+      machine_.next = {absl::OkStatus(), absl::FailedPreconditionError("no boot device")};
+    }
+    offs_ = 0;
+    EXPECT_EQ(Do(verb, false, BootDevice::kPxe).status.code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(offs_, 1) << "its turn is for others";
+  }
+  EXPECT_THAT(machine_.Orders(), IsEmpty());
 }
 
 TEST_F(PowerStepsTest, LeavesAloneWhatIsSoAlready) {
@@ -76,8 +93,9 @@ TEST_F(PowerStepsTest, CyclesBothHalves) {
   ASSERT_OK(outcome.status);
   EXPECT_EQ(outcome.state, PowerState::kOn);
   // The boot device comes first: without it nothing is switched off.
-  EXPECT_THAT(machine_.Orders(), ElementsAre("boot bios", "off", "on"));
+  EXPECT_THAT(machine_.Orders(), ElementsAre("boot bios", "off", "boot bios", "on"));
   EXPECT_THAT(turns_, ElementsAre(true));
+  EXPECT_EQ(orders_at_turn_, 2u) << "a BMC forgets the boot device while a machine waits";
   EXPECT_EQ(offs_, 1);
   EXPECT_GE(clock_.Now() - began, PowerPatience{}.off);
 }
@@ -106,6 +124,33 @@ TEST_F(PowerStepsTest, ACycleThatSwitchedOffAlwaysSwitchesOn) {
   EXPECT_THAT(outcome.status, StatusIs(absl::StatusCode::kUnavailable, Said()));
   EXPECT_EQ(outcome.state, PowerState::kOn);
   EXPECT_THAT(lost.Orders(), ElementsAre("off", "on"));
+}
+
+TEST_F(PowerStepsTest, AlsoWithoutItsBootDevice) {
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), absl::OkStatus(), absl::OkStatus(), absl::OkStatus(),
+                     absl::FailedPreconditionError("no boot device")};
+  }
+  const PowerOutcome outcome = Do(PowerVerb::kCycle, false, BootDevice::kPxe);
+  ASSERT_OK(outcome.status);
+  EXPECT_NE(outcome.note, "");
+  EXPECT_THAT(machine_.Orders(), ElementsAre("boot pxe", "off", "on"));
+}
+
+// Neither on nor off: it may be off for good.
+TEST_F(PowerStepsTest, ACycleSwitchesOnWhatItCannotSeeGoOff) {
+  machine_.Set(PowerState::kOn);
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.lies = true;
+  }
+  clock_.on_sleep = [&] { machine_.Set(PowerState::kUnknown); };
+  const PowerOutcome outcome = Do(PowerVerb::kCycle);
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(outcome.state, PowerState::kUnknown);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
 }
 
 TEST_F(PowerStepsTest, ACycleGivesALostOrderToSwitchOnAgain) {
@@ -228,6 +273,29 @@ TEST_F(PowerStepsTest, AsksTheOperatingSystem) {
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   EXPECT_GE(clock_.Now() - began, PowerPatience{}.soft);
   EXPECT_THAT(machine_.Orders(), ElementsAre("soft", "soft"));
+}
+
+TEST_F(PowerStepsTest, ASoftCycleSwitchesOnWhatEndsLate) {
+  const auto end_after = [&](absl::Duration patience) {
+    machine_.Set(PowerState::kOn);
+    const absl::Time end = clock_.Now() + patience;
+    clock_.on_sleep = [this, end] {
+      if (clock_.Now() >= end && machine_.Orders().back() == "soft") machine_.Set(PowerState::kOff);
+    };
+    return Do(PowerVerb::kCycle, /*is_soft=*/true);
+  };
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.ignores_soft = true;
+  }
+  const PowerOutcome late = end_after(2 * PowerPatience{}.soft);
+  ASSERT_OK(late.status);
+  EXPECT_EQ(late.state, PowerState::kOn);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("soft", "on"));
+  const PowerOutcome never = end_after(absl::InfiniteDuration());
+  EXPECT_THAT(never.status, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(never.state, PowerState::kOn);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("soft", "on", "soft"));
 }
 
 TEST_F(PowerStepsTest, AStoppingControllerStillEndsACycle) {

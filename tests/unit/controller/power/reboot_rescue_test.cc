@@ -84,9 +84,31 @@ TEST(PlanRescuesTest, IsForThoseThatAreAwayForTooLong) {
       Reboot("gone", now - absl::Hours(4)),   // the inventory does not know it
       ended};
   const auto is_up = [](const std::string& uuid) { return uuid == "u-c2"; };
-  EXPECT_THAT(NamesOf(PlanRescues(open, *inventory, is_up, long_ago, now)), ElementsAre("c1"));
+  EXPECT_THAT(NamesOf(PlanRescues(open, *inventory, is_up, {}, long_ago, now)), ElementsAre("c1"));
   // An earlier process may have cycled it.
-  EXPECT_THAT(PlanRescues(open, *inventory, is_up, now, now), IsEmpty());
+  EXPECT_THAT(PlanRescues(open, *inventory, is_up, {}, now, now), IsEmpty());
+}
+
+// An image is written to the disk by a boot from the network, and a second start of the firmware
+// comes after that.
+TEST(PlanRescuesTest, ANodeThatWasSeenToBootHasItsTimeFromThereOn) {
+  const auto inventory = ParseInventory({{"f", kRebooting}});
+  ASSERT_OK(inventory);
+  const absl::Time now = absl::FromUnixSeconds(1'900'000'000);
+  const absl::Time granted_at = now - absl::Minutes(20);
+  const std::vector<RebootRecord> open = {Reboot("c1", granted_at), Reboot("c2", granted_at),
+                                          Reboot("c3", granted_at)};
+  const std::map<std::string, absl::Time> last_steps = {
+      {"c1", now - absl::Minutes(14)},           // the disk was written
+      {"c2", now - absl::Minutes(15)},           // and nothing since then
+      {"c3", granted_at - absl::Minutes(100)}};  // a boot before
+  const auto plan = [&](absl::Time since) {
+    return NamesOf(PlanRescues(
+        open, *inventory, [](const std::string&) { return false; }, last_steps, since, now));
+  };
+  EXPECT_THAT(plan(granted_at), ElementsAre("c2", "c3"));
+  // An earlier process may have cycled it, and what was seen then is the boot after that.
+  EXPECT_THAT(plan(now - absl::Minutes(4)), IsEmpty());
 }
 
 class RebootRescueTest : public ::testing::Test, public InventorySource {
@@ -204,6 +226,20 @@ TEST_F(RebootRescueTest, CyclesOnceThoughARunHasTheNode) {
   LookAndSettle(absl::Minutes(30));
   EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
   EXPECT_THAT(claims_.HeldOf({"c1"}), ElementsAre("c1")) << "the run's claim stays";
+}
+
+TEST_F(RebootRescueTest, CountsFromTheLastStepOfABoot) {
+  clock_.Advance(absl::Minutes(14));
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.boots().Append(
+        {.boot_id = "b2", .node = "c1", .what = "worker", .began_at = clock_.Now()}, 10));
+    return txn.boots().AppendStep({.boot_id = "b2", .node = "c1", .time = clock_.Now()});
+  }));
+  LookAndSettle(absl::Minutes(14));
+  EXPECT_THAT(machine_.Orders(), IsEmpty());
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_EQ(AwaitAudited(2).size(), 2u);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
 }
 
 TEST_F(RebootRescueTest, NeverUnderAJob) {
