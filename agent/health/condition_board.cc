@@ -1,10 +1,18 @@
 #include "agent/health/condition_board.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/text/plain_text.h"
+#include "common/health/catalogue.h"
 
 namespace muster::agent::health {
+
+bool ConditionBoard::HasRoomFor(absl::string_view condition) const {
+  const muster::health::ConditionInfo* const known = muster::health::FindCondition(condition);
+  const bool is_urgent = known == nullptr || known->policy == muster::health::DefaultPolicy::kDrain;
+  return states_.size() + events_.size() < kMaxRows - (is_urgent ? 0 : kDrainRows);
+}
 
 void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions,
                            const std::vector<Finding>& troubles, absl::Duration longest_step,
@@ -17,7 +25,7 @@ void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions,
   }
   for (const auto& [key, finding] : found) {
     if (states_.count(key) > 0) continue;
-    if (HasRoom()) {
+    if (HasRoomFor(key.first)) {
       states_[key].since = now;
     } else {
       ++dropped_;
@@ -42,9 +50,9 @@ void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions,
     if (held != state.reported) {
       state.reported = held;
       state.since = now;
-      if (seen != found.end())
-        state.evidence = PlainText(seen->second->evidence, Lines::kOne, kMaxEvidenceBytes);
     }
+    if (seen != found.end() && status == held)
+      state.evidence = PlainText(seen->second->evidence, Lines::kOne, kMaxEvidenceBytes);
     it = state.hysteresis.is_idle() ? states_.erase(it) : std::next(it);
   }
 }
@@ -66,24 +74,27 @@ void ConditionBoard::Clear(absl::string_view condition, absl::string_view object
 bool ConditionBoard::AddEvent(Event event, absl::Time now) {
   if (event.until <= now) return false;
   event.object = PlainText(event.object, Lines::kOne, kMaxObjectBytes);
+  event.evidence = PlainText(event.evidence, Lines::kOne, kMaxEvidenceBytes);
   Key key(event.condition, event.object);
   const auto found = events_.find(key);
   if (found != events_.end()) {
-    found->second.until = std::max(found->second.until, event.until);
-    return false;
+    Event& known = found->second;
+    known.until = std::max(known.until, event.until);
+    if (event.gravity < known.gravity) return false;
+    known.evidence = std::move(event.evidence);
+    return event.gravity > std::exchange(known.gravity, event.gravity);
   }
-  if (!HasRoom()) {
+  if (!HasRoomFor(event.condition)) {
     ++dropped_;
     return false;
   }
-  event.evidence = PlainText(event.evidence, Lines::kOne, kMaxEvidenceBytes);
   event.since = std::min(event.since, now);
   events_.emplace(std::move(key), std::move(event));
   return true;
 }
 
 void ConditionBoard::Restore(const ConditionRow& row) {
-  if (!HasRoom()) return;
+  if (!HasRoomFor(row.condition)) return;
   State& state = states_[Key(row.condition, row.object)];
   state.hysteresis = Hysteresis(Status::kBad);
   state.reported = Status::kBad;

@@ -32,6 +32,8 @@ struct Event {
   std::string evidence;
   absl::Time since;
   absl::Time until = absl::InfiniteFuture();  // the next boot
+  // Of events about the same part, those of the greatest gravity are told. See GravityOf().
+  int gravity = 0;
 };
 
 // Holds a bounded number of conditions, however many are found, and counts the others. Texts are
@@ -40,11 +42,15 @@ class ConditionBoard {
  public:
   // As much as the controller takes in one report, with room for the agent's own conditions.
   static constexpr size_t kMaxRows = 240;
+  // So many of them are kept free for conditions that drain the node by the catalogue, or that are
+  // the site's own: a cable that makes every disk fail must not hide a GPU that is lost.
+  static constexpr size_t kDrainRows = 64;
   static constexpr size_t kMaxObjectBytes = 120;
   static constexpr size_t kMaxEvidenceBytes = 240;
 
   // A look at `conditions` found `troubles`; everything else of them is well, unless the condition
-  // is unknown for the node as a whole.
+  // is unknown for the node as a whole. What stays bad, or unknown, has the evidence of the newest
+  // look.
   void Merge(absl::Span<const WatchedCondition> conditions, const std::vector<Finding>& troubles,
              absl::Duration longest_step, absl::Time now);
   // Nobody watches these any more: they are neither bad nor unknown.
@@ -58,8 +64,9 @@ class ConditionBoard {
   void Restore(const ConditionRow& row);
   std::vector<ConditionRow> BadFindings() const;
 
-  // Repeated events of one condition and object are one, which lasts as long as the longest. True:
-  // it is a new one.
+  // Repeated events of one condition and object are one, which is as old as the first and lasts as
+  // long as the longest; its evidence is that of the newest among the gravest. True: it is a new
+  // one, or graver than before.
   bool AddEvent(Event event, absl::Time now);
   void ForgetEvents(absl::string_view condition);
   // Ends events whose time is over.
@@ -85,7 +92,7 @@ class ConditionBoard {
     std::string evidence;
   };
 
-  bool HasRoom() const { return states_.size() + events_.size() < kMaxRows; }
+  bool HasRoomFor(absl::string_view condition) const;
 
   std::map<Key, State> states_;
   std::map<Key, Event> events_;

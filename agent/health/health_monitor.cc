@@ -25,6 +25,9 @@ constexpr absl::Duration kSelfInterval = absl::Seconds(30);
 constexpr int kLogPatience = 4;
 // The first look at the GPUs takes no longer, on a node that is well.
 constexpr absl::Duration kLogDelay = absl::Seconds(10);
+// How long the driver takes cards before it logs that it is loaded.
+constexpr absl::Duration kDriverStart = absl::Minutes(1);
+constexpr size_t kMaxFailedCards = 64;
 // The record is written this often when something is new, and otherwise for the trends.
 constexpr absl::Duration kSaveDistance = absl::Minutes(1);
 constexpr absl::Duration kSaveInterval = absl::Hours(1);
@@ -107,9 +110,7 @@ void HealthMonitor::Save(absl::Time now) {
     must_save = std::exchange(must_save_, false);
     record = MakeRecord(options_.boot_id, board_, log_done_);
   }
-  v1::HealthRecord substance = record;
-  substance.clear_log_sequence();  // reading on is no news
-  std::string news = substance.SerializeAsString();
+  std::string news = SubstanceOf(record);
   // A disk that is full is not tried again at once.
   const bool is_near = now >= saved_at_ && now - saved_at_ < kSaveDistance;
   const bool is_due = now < saved_at_ || now - saved_at_ >= kSaveInterval ||
@@ -151,19 +152,29 @@ void HealthMonitor::StartLogIfDue(absl::Time now) {
 void HealthMonitor::TakeLogRecord(const LogRecord& record) {
   const absl::Time now = clock_.Now();
   const absl::Duration age = options_.since_boot() - record.since_boot;
+  const absl::Time at = now - std::max(age, absl::ZeroDuration());
   absl::MutexLock lock(&mutex_);
   log_done_ = record.sequence;
   if (IsDriverStart(record.text)) {
     for (const absl::string_view condition : ConditionsOfDriver()) board_.ForgetEvents(condition);
+    for (Event& card : failed_cards_)
+      if (at - card.since <= kDriverStart) board_.AddEvent(std::move(card), now);
+    failed_cards_.clear();
     worker_.Wake();
     return;
   }
-  TakeLine(record.text, now - std::max(age, absl::ZeroDuration()), now);
+  TakeLine(record.text, at, now);
 }
 
 void HealthMonitor::TakeLine(absl::string_view text, absl::Time at, absl::Time now) {
   std::optional<Event> event = ReadEvent(text, at, settings_.xid_actions,
                                          [this](absl::string_view slot) { return gpus_.At(slot); });
+  if (event.has_value() && IsFailedCard(text)) {
+    std::erase_if(failed_cards_, [&](const Event& card) {
+      return card.object == event->object || at - card.since > kDriverStart;
+    });
+    if (failed_cards_.size() < kMaxFailedCards) failed_cards_.push_back(*event);
+  }
   if (event.has_value() && board_.AddEvent(*std::move(event), now)) worker_.Wake();
 }
 
@@ -205,8 +216,9 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
       trends_.Add("board/dropped", static_cast<double>(board_.dropped()), now).in_hour;
   if (dropped > 0)
     findings.Bad("agent_overload", "",
-                 absl::StrCat("within an hour ", dropped, " conditions found no room beside ",
-                              ConditionBoard::kMaxRows, " others"));
+                 absl::StrCat("within an hour ", dropped, " conditions found no room: of ",
+                              ConditionBoard::kMaxRows, " that are kept, ",
+                              ConditionBoard::kDrainRows, " have to drain the node"));
   own_.Merge(OwnConditions(), findings.troubles, 2 * kSelfInterval, now);
   for (const WatchedCondition& own : OwnConditions()) watched_.insert(own.name);
   if (!has_log) watched_.erase("kmsg_reader");

@@ -119,6 +119,8 @@ class HealthMonitor {
   Settings settings_ ABSL_GUARDED_BY(mutex_);
   bool has_new_settings_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> watched_ ABSL_GUARDED_BY(mutex_);  // somebody has looked
+  // Cards that the driver could not take, which it logs before IsDriverStart().
+  std::vector<Event> failed_cards_ ABSL_GUARDED_BY(mutex_);
   // The last record of the log whose event is on the board.
   std::optional<uint64_t> log_done_ ABSL_GUARDED_BY(mutex_);
   bool must_save_ ABSL_GUARDED_BY(mutex_) = false;  // soon: a person has decided

@@ -1,5 +1,7 @@
 #include "agent/health/health_record.h"
 
+#include "absl/strings/str_cat.h"
+#include "agent/health/log_events.h"
 #include "common/base/proto_time.h"
 
 namespace muster::agent::health {
@@ -30,6 +32,14 @@ v1::HealthRecord MakeRecord(const std::string& boot_id, const ConditionBoard& bo
   return record;
 }
 
+std::string SubstanceOf(v1::HealthRecord record) {
+  record.clear_log_sequence();
+  for (v1::HealthEvent& event : *record.mutable_events())
+    event.set_evidence(absl::StrCat(GravityOf(event.evidence())));
+  for (v1::HealthEvent& finding : *record.mutable_findings()) finding.clear_evidence();
+  return record.SerializeAsString();
+}
+
 void Restore(const v1::HealthRecord& record, const std::set<std::string>& watched, absl::Time now,
              ConditionBoard& board) {
   for (const v1::HealthEvent& event : record.events()) {
@@ -37,7 +47,8 @@ void Restore(const v1::HealthRecord& record, const std::set<std::string>& watche
                     .object = event.object(),
                     .evidence = event.evidence(),
                     .since = ToTime(event.since()),
-                    .until = event.has_until() ? ToTime(event.until()) : absl::InfiniteFuture()},
+                    .until = event.has_until() ? ToTime(event.until()) : absl::InfiniteFuture(),
+                    .gravity = GravityOf(event.evidence())},
                    now);
   }
   for (const v1::HealthEvent& finding : record.findings()) {

@@ -93,6 +93,13 @@ Growth Trends::Add(const std::string& name, double value, absl::Time now) {
   return trends_[name].Add(value, now);
 }
 
+std::optional<double> Trends::Last(const std::string& name) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = trends_.find(name);
+  if (found == trends_.end()) return std::nullopt;
+  return found->second.last();
+}
+
 void Trends::Forget(absl::FunctionRef<bool(absl::string_view name)> is_meant) {
   absl::MutexLock lock(&mutex_);
   std::erase_if(trends_, [&](const auto& entry) { return is_meant(entry.first); });

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Trend {
 
   // The counter reads `value` now. A counter below its last value was reset.
   Growth Add(double value, absl::Time now);
+  // As it was last read.
+  double last() const { return last_; }
   v1::CounterTrend ToRecord(absl::string_view name) const;
 
  private:
@@ -60,6 +63,8 @@ class Trends {
   static constexpr size_t kMaxTrends = 1024;
 
   Growth Add(const std::string& name, double value, absl::Time now);
+  // The counter as it was last read, also in an earlier boot; nullopt: it never was.
+  std::optional<double> Last(const std::string& name) const;
   // Forgets the growth of those counters whose names `is_meant`.
   void Forget(absl::FunctionRef<bool(absl::string_view name)> is_meant);
   // Replaces everything; `same_boot` as above.

@@ -79,8 +79,16 @@ bool Fleet::Connect(absl::string_view uuid, absl::Time now, const std::string& b
 bool Fleet::Disconnect(absl::string_view uuid, absl::Time now) {
   const auto node = nodes_.find(uuid);
   if (node == nodes_.end()) return false;
-  if (!node->second.away_since.has_value()) node->second.away_since = now;
+  if (!node->second.away_since.has_value()) node->second.away_since = std::max(now, connects_by_);
   return true;
+}
+
+void Fleet::Excuse(absl::Time now, absl::Time connects_by) {
+  connects_by_ = connects_by;
+  for (auto& [uuid, node] : nodes_) {
+    if (!node.away_since.has_value()) continue;
+    node.away_since = node.is_lost ? std::min(*node.away_since, now) : connects_by;
+  }
 }
 
 void Fleet::NoteLost(absl::Time now, absl::Duration patience) {

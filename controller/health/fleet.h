@@ -60,6 +60,11 @@ class Fleet {
   bool Disconnect(absl::string_view uuid, absl::Time now);
   bool Take(absl::string_view uuid, const v1::HealthReport& report, absl::Time now);
 
+  // The controller did nothing for a while, or its clock was set: nodes that are away and not lost
+  // yet, and those that disconnect before then, have until `connects_by` to connect. `now`: by the
+  // clock as it is set now.
+  void Excuse(absl::Time now, absl::Time connects_by);
+
   // Has the history say which nodes have been away for `patience`.
   void NoteLost(absl::Time now, absl::Duration patience);
 
@@ -84,6 +89,7 @@ class Fleet {
 
   std::map<std::string, FleetNode, std::less<>> nodes_;  // by uuid
   WatchedSets watched_;
+  absl::Time connects_by_ = absl::InfinitePast();  // see Excuse()
   std::vector<HealthEventRecord> events_;
   absl::Time minute_ = absl::InfinitePast();
   uint64_t dropped_events_ = 0;

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/slurm_state.h"
 #include "controller/audit/audit.h"
 #include "controller/gate/job_gate.h"
 #include "controller/inventory/inventory.h"
@@ -25,9 +26,6 @@ constexpr absl::Duration kDeniedInterval = absl::Minutes(1);
 // The rows of the history that are read to know which nodes it calls lost.
 constexpr uint32_t kMaxLostRead = 50'000;
 constexpr uint32_t kNoticesAtOnce = 1000;
-
-// By whom slurmctld's own changes are.
-constexpr absl::string_view kSlurmUser = "slurm";
 
 // The rules of a member that the inventory does not have any more.
 const HealthRules& DefaultRules() {
@@ -90,15 +88,24 @@ absl::Status PutHolds(Transaction& txn, absl::Time now, const Situation& situati
 
 HealthMonitor::HealthMonitor(HealthCollaborators collaborators)
     : with_(std::move(collaborators)),
-      started_at_(with_.clock.Now()),
-      retests_(with_.store, with_.start_validation),
-      reboots_(with_.store, with_.reboot),
+      remedies_(with_.store, mutex_, with_.start_validation, with_.reboot, with_.clock),
       worker_(with_.clock, [this] { return Step(); }) {}
 
 HealthMonitor::~HealthMonitor() { Stop(); }
 
+void HealthMonitor::Start() {
+  worker_.Start();
+  remedies_.Start();
+}
+
+void HealthMonitor::Stop() {
+  worker_.Stop();
+  remedies_.Stop();
+}
+
 absl::Status HealthMonitor::Resume() {
   absl::MutexLock lock(&mutex_);
+  silence_.OnSweep(with_.clock.Now());
   return with_.store.View([this](Transaction& txn) -> absl::Status {
     mutex_.AssertHeld();
     RETURN_IF_ERROR(ReadMembers(txn));
@@ -185,15 +192,7 @@ absl::Time HealthMonitor::Step() {
   if (with_.notify) {
     for (const Notice& notice : work.notices) with_.notify(notice);
   }
-  for (const DueRetest& due : work.retests) {
-    if (worker_.is_stopping()) break;
-    retests_.Start(due, with_.clock.Now());
-  }
-  for (const DueReboot& due : work.reboots) {
-    if (worker_.is_stopping()) break;
-    reboots_.Start(due, with_.clock.Now());
-  }
-  for (const std::string& rollout : work.call_offs) reboots_.CallOff(rollout);
+  if (looked_.ok()) remedies_.Set(std::move(work.due));
   const absl::Time now = with_.clock.Now();
   pause_until_ = now + kPause;
   return now + (is_busy_ ? kBusyInterval : kIdleInterval);
@@ -202,6 +201,7 @@ absl::Time HealthMonitor::Step() {
 absl::Status HealthMonitor::Look(Work& work) {
   absl::MutexLock lock(&mutex_);
   const absl::Time now = with_.clock.Now();
+  NoteOwnPause(now);
   RETURN_IF_ERROR(ReadPolicy());
   // Nobody waits for the answer of a machine that has just joined: the next look knows it.
   if (now - members_read_at_ >= kMembersInterval || now < members_read_at_) {
@@ -226,7 +226,7 @@ absl::Status HealthMonitor::Look(Work& work) {
   const Decision decision = Decide(*situation);
   RETURN_IF_ERROR(Apply(*situation, decision));
   work.notices = notices_.Take(*situation, decision);
-  work.call_offs = decision.call_offs;
+  work.due.call_offs = decision.call_offs;
   const auto answer_of = [&](size_t node, const std::string& condition) {
     return std::find_if(decision.answers.begin(), decision.answers.end(), [&](const auto& each) {
       return each.node == node && each.condition == condition;
@@ -234,11 +234,13 @@ absl::Status HealthMonitor::Look(Work& work) {
   };
   for (const Retest& retest : decision.retests) {
     const auto answer = answer_of(retest.node, retest.condition);
-    work.retests.push_back({situation->nodes[retest.node].name, retest.suite, *answer->drain});
+    const NodeView& node = situation->nodes[retest.node];
+    work.due.retests[{node.uuid, retest.condition}] = {node.name, retest.suite, *answer->drain};
   }
   for (const DueNodeReboot& due : decision.reboots) {
     const auto answer = answer_of(due.node, due.condition);
-    work.reboots.push_back({situation->nodes[due.node].name, *answer->drain});
+    const NodeView& node = situation->nodes[due.node];
+    work.due.reboots[{node.uuid, due.condition}] = {node.name, *answer->drain};
   }
   is_busy_ = !situation->nodes.empty() || !situation->drains.empty() ||
              !situation->breakers.empty() || !fleet_.events().empty();
@@ -252,11 +254,18 @@ absl::Status HealthMonitor::ReadMembers(Transaction& txn) {
     if (node.state == NodeRecord::kEnrolled || node.state == NodeRecord::kConfigured)
       members[node.uuid] = node.name;
   }
-  // Those that an earlier process had connected come back one after the other.
-  const absl::Time connects_by =
-      std::max(with_.clock.Now(), started_at_ + kStartGrace + ReconnectSpread(members.size()));
-  fleet_.SetMembers(members, connects_by);
+  fleet_.SetMembers(members, std::max(with_.clock.Now(), ConnectBy(members.size())));
   return absl::OkStatus();
+}
+
+absl::Time HealthMonitor::ConnectBy(size_t nodes) const {
+  return silence_.resumed_at() + kStartGrace + ReconnectSpread(nodes);
+}
+
+void HealthMonitor::NoteOwnPause(absl::Time now) {
+  const absl::Time before = silence_.resumed_at();
+  silence_.OnSweep(now);
+  if (silence_.resumed_at() != before) fleet_.Excuse(now, ConnectBy(fleet_.nodes().size()));
 }
 
 absl::Status HealthMonitor::ReadPolicy() {
@@ -503,8 +512,8 @@ absl::StatusOr<HealthSummary> HealthMonitor::Summarize() {
             [](const NodeView& a, const NodeView& b) { return a.name < b.name; });
   HealthSummary summary =
       MakeSummary(*situation, Decide(*situation),
-                  {[this](const NodeCondition& key) { return retests_.WaitsFor(key); },
-                   [this](const NodeCondition& key) { return reboots_.WaitsFor(key); }});
+                  {[this](const NodeCondition& key) { return remedies_.RetestWaitsFor(key); },
+                   [this](const NodeCondition& key) { return remedies_.RebootWaitsFor(key); }});
   summary.dropped_events = fleet_.dropped_events();
   return summary;
 }

@@ -21,9 +21,9 @@
 #include "controller/health/fleet.h"
 #include "controller/health/health_view.h"
 #include "controller/health/notices.h"
-#include "controller/health/reboots.h"
-#include "controller/health/retests.h"
+#include "controller/health/remedies.h"
 #include "controller/session/agent_sessions.h"
+#include "controller/session/silence.h"
 
 namespace muster {
 class Clock;
@@ -67,7 +67,8 @@ class HealthMonitor final : public AgentSessionListener {
   // The interval while something waits for time to pass, and otherwise.
   static constexpr absl::Duration kBusyInterval = absl::Seconds(1);
   static constexpr absl::Duration kIdleInterval = absl::Seconds(5);
-  // How long nodes have after a restart until they count as lost, besides their spread.
+  // How long nodes have until they count as lost after the controller has started, or did nothing
+  // for a while, besides their spread.
   static constexpr absl::Duration kStartGrace = absl::Minutes(1);
 
   explicit HealthMonitor(HealthCollaborators collaborators);
@@ -75,8 +76,8 @@ class HealthMonitor final : public AgentSessionListener {
 
   // Reads what an earlier process knew. Call once, before Start() and before sessions.
   absl::Status Resume();
-  void Start() { worker_.Start(); }
-  void Stop() { worker_.Stop(); }
+  void Start();
+  void Stop();
   // The policy or a silence has changed.
   void Wake() { worker_.Wake(); }
 
@@ -101,6 +102,9 @@ class HealthMonitor final : public AgentSessionListener {
 
   // One look, in the caller's thread. Returns when the next is due.
   absl::Time Step();
+  // Begins the re-tests and reboots that the last look found due, in the caller's thread. May wait
+  // for Slurm; looks go on meanwhile.
+  absl::Time StepRemedies() { return remedies_.Step(); }
 
  private:
   // What a node has said since the last look.
@@ -112,15 +116,17 @@ class HealthMonitor final : public AgentSessionListener {
   };
 
   News& NewsOf(absl::string_view uuid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(news_mutex_);
-  // What is to be done after a look, without the lock: all of it may wait for Slurm.
+  // What is to be done after a look, without the lock.
   struct Work {
     std::vector<Notice> notices;
-    std::vector<DueRetest> retests;
-    std::vector<DueReboot> reboots;
-    std::vector<std::string> call_offs;
+    DueRemedies due;
   };
 
   absl::Status Look(Work& work);
+  // When the last of so many nodes has had time to connect since the controller went on.
+  absl::Time ConnectBy(size_t nodes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Blames no node for a pause of the controller's own, or for a clock that was set.
+  void NoteOwnPause(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status ReadMembers(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What the history says of nodes' boots, and which of them it calls lost.
   absl::Status RestoreNotices(Transaction& txn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -139,16 +145,17 @@ class HealthMonitor final : public AgentSessionListener {
   absl::Status Apply(const Situation& situation, const Decision& decision);
 
   const HealthCollaborators with_;
-  const absl::Time started_at_;
   absl::Mutex news_mutex_;
   absl::flat_hash_map<std::string, News> news_ ABSL_GUARDED_BY(news_mutex_);
+  // Also held from reading the drains until what was decided by them is written.
   absl::Mutex mutex_ ABSL_ACQUIRED_BEFORE(news_mutex_);
+  // A look is due every kIdleInterval.
+  Silence silence_ ABSL_GUARDED_BY(mutex_){kIdleInterval + Silence::kLate};
   Fleet fleet_ ABSL_GUARDED_BY(mutex_);
   uint64_t revision_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const Inventory> inventory_ ABSL_GUARDED_BY(mutex_);  // nullptr: none yet
   Notices notices_ ABSL_GUARDED_BY(mutex_);
-  Retests retests_;
-  Reboots reboots_;
+  Remedies remedies_;
   // The worker's own.
   absl::Time pause_until_ = absl::InfinitePast();
   absl::Time members_read_at_ = absl::InfinitePast();

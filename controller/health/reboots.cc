@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/value/node_reboot.h"
 #include "controller/audit/audit.h"
+#include "controller/health/held_drain.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/rollout.pb.h"
@@ -34,6 +35,15 @@ RebootProgress::Kind ProgressOf(const RolloutRecord& rollout, v1::RolloutStep st
   if (rollout.finished_at.has_value()) return RebootProgress::kNotTried;
   return rollout.state == v1::ROLLOUT_STATE_ABORTING ? RebootProgress::kEnding
                                                      : RebootProgress::kOpen;
+}
+
+// The drain as it is now. Aborted: its reboot is not due any more.
+absl::StatusOr<HealthDrainRecord> ReadDue(Transaction& txn, const DueReboot& due) {
+  ASSIGN_OR_RETURN(const std::optional<HealthDrainRecord> drain,
+                   FindHeld(txn, {due.drain.node_uuid, due.drain.condition}));
+  if (!drain.has_value() || drain->reboot != HealthDrainRecord::kDue)
+    return absl::AbortedError(kNotWanted);
+  return *drain;
 }
 
 }  // namespace
@@ -64,24 +74,34 @@ absl::StatusOr<std::string> Reboots::FindStarted(Transaction& txn, const DueRebo
   return std::string();
 }
 
-absl::StatusOr<std::string> Reboots::Begin(const DueReboot& due, absl::Time now) {
-  std::string id;
-  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
-    ASSIGN_OR_RETURN(id, FindStarted(txn, due));
-    return absl::OkStatus();
-  }));
-  if (id.empty()) {
-    // The condition alone: what a node says must not get into a playbook's variables.
-    ASSIGN_OR_RETURN(id, work_.start(due.node, absl::StrCat("health: ", due.drain.condition)));
-  }
-  HealthDrainRecord drain = due.drain;
-  drain.reboot = HealthDrainRecord::kRunning;
-  drain.rollout_id = id;
-  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+absl::Status Reboots::StoreBegun(const DueReboot& due, const std::string& id, absl::Time now) {
+  absl::MutexLock lock(&rows_);
+  return store_.Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(HealthDrainRecord drain, ReadDue(txn, due));
+    drain.reboot = HealthDrainRecord::kRunning;
+    drain.rollout_id = id;
     RETURN_IF_ERROR(txn.health().PutDrain(drain));
     return Audit(txn, now, ControllerActor(), "health.reboot", due.node,
                  absl::StrCat(drain.condition, ": ", id));
+  });
+}
+
+absl::StatusOr<std::string> Reboots::Begin(const DueReboot& due, absl::Time now) {
+  std::string id;
+  RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(ReadDue(txn, due).status());
+    ASSIGN_OR_RETURN(id, FindStarted(txn, due));
+    return absl::OkStatus();
   }));
+  const bool is_new = id.empty();
+  if (is_new) {
+    // The condition alone: what a node says must not get into a playbook's variables.
+    ASSIGN_OR_RETURN(id, work_.start(due.node, absl::StrCat("health: ", due.drain.condition)));
+  }
+  const absl::Status stored = StoreBegun(due, id, now);
+  // No row leads to this rollout: the node may have jobs again when it would reboot it.
+  if (is_new && absl::IsAborted(stored)) CallOff(id);
+  RETURN_IF_ERROR(stored);
   return id;
 }
 

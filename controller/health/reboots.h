@@ -4,10 +4,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "controller/health/decision.h"
 #include "controller/health/tries.h"
@@ -43,10 +45,11 @@ absl::StatusOr<RebootProgress> ReadReboot(Transaction& txn, const HealthDrainRec
 // two nor a second condition of the same node makes a second reboot. Thread-safe.
 class Reboots {
  public:
-  // `store` must outlive the object.
-  Reboots(Store& store, RebootWork work) : store_(store), work_(std::move(work)) {}
+  // The references must outlive the object; see Remedies about `rows`.
+  Reboots(Store& store, absl::Mutex& rows, RebootWork work)
+      : store_(store), rows_(rows), work_(std::move(work)) {}
 
-  // Starts the reboot if it is time to, and stores that it is running.
+  // Starts the reboot if it is still due, and stores that it is running.
   void Start(const DueReboot& due, absl::Time now);
   // Nobody wants the reboot any more.
   void CallOff(const std::string& rollout_id);
@@ -55,10 +58,13 @@ class Reboots {
 
  private:
   absl::StatusOr<std::string> Begin(const DueReboot& due, absl::Time now);
+  // Stores that the rollout does it. Aborted: the reboot is not due any more.
+  absl::Status StoreBegun(const DueReboot& due, const std::string& id, absl::Time now);
   // The rollout of an earlier start; "": there is none.
   absl::StatusOr<std::string> FindStarted(Transaction& txn, const DueReboot& due);
 
   Store& store_;
+  absl::Mutex& rows_;
   const RebootWork work_;
   Tries tries_;
 };

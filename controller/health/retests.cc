@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "controller/health/held_drain.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/validation.pb.h"
@@ -29,6 +30,8 @@ absl::StatusOr<std::string> BundleOf(Transaction& txn, const DueRetest& due) {
       absl::StrCat("the suite ", due.suite, " was never run; run it once by hand: muster validate ",
                    due.node, " --suite ", due.suite));
 }
+
+NodeCondition KeyOf(const DueRetest& due) { return {due.drain.node_uuid, due.drain.condition}; }
 
 }  // namespace
 
@@ -74,17 +77,30 @@ absl::StatusOr<std::string> Retests::Begin(const DueRetest& due) {
     return absl::OkStatus();
   }));
   ASSIGN_OR_RETURN(std::string id, start_(request));
-  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) {
-    HealthDrainRecord drain = due.drain;
-    drain.validation_id = id;
-    return txn.health().PutDrain(drain);
+  absl::MutexLock lock(&rows_);
+  RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
+    // The node may have been let go while Slurm was asked.
+    ASSIGN_OR_RETURN(std::optional<HealthDrainRecord> drain, FindHeld(txn, KeyOf(due)));
+    if (!drain.has_value()) return absl::OkStatus();
+    drain->validation_id = id;
+    return txn.health().PutDrain(*drain);
   }));
   return id;
 }
 
-void Retests::Start(const DueRetest& due, absl::Time now) {
-  const NodeCondition key(due.drain.node_uuid, due.drain.condition);
-  if (!tries_.IsDue(key, now)) return;
+bool Retests::Refresh(DueRetest& due) {
+  const absl::Status read = store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::optional<HealthDrainRecord> drain, FindHeld(txn, KeyOf(due)));
+    if (!drain.has_value()) return absl::NotFoundError("the node is not held any more");
+    due.drain = *drain;
+    return absl::OkStatus();
+  });
+  return read.ok() && due.drain.good_since.has_value();
+}
+
+void Retests::Start(DueRetest due, absl::Time now) {
+  const NodeCondition key = KeyOf(due);
+  if (!tries_.IsDue(key, now) || !Refresh(due)) return;
   if (const auto earlier = Earlier(due, now); earlier.ok() && earlier->has_value())
     return tries_.Note(key, now, **earlier);
   const absl::StatusOr<std::string> id = Begin(due);

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "controller/health/decision.h"
 #include "controller/health/tries.h"
@@ -37,21 +40,25 @@ class Retests {
   // After a test that did not tell.
   static constexpr absl::Duration kRepeatInterval = absl::Hours(1);
 
-  // `store` must outlive the object.
-  Retests(Store& store, StartValidation start) : store_(store), start_(std::move(start)) {}
+  // The references must outlive the object; see Remedies about `rows`.
+  Retests(Store& store, absl::Mutex& rows, StartValidation start)
+      : store_(store), rows_(rows), start_(std::move(start)) {}
 
-  // Starts the test if it is due, and stores that it is running.
-  void Start(const DueRetest& due, absl::Time now);
+  // Starts the test if it is still due, and stores that it is running.
+  void Start(DueRetest due, absl::Time now);
   // What the node waits for, for people: "v-7k3m9q2x is testing it"; "": nothing was tried yet.
   std::string WaitsFor(const NodeCondition& key) const { return tries_.WaitsFor(key); }
 
  private:
+  // Looks up the drain as it is now; false: its test is not due any more.
+  bool Refresh(DueRetest& due);
   absl::StatusOr<std::string> Begin(const DueRetest& due);
   // What became of the validation that was started for it, for people; nullopt: another is to be
   // started.
   absl::StatusOr<std::optional<std::string>> Earlier(const DueRetest& due, absl::Time now);
 
   Store& store_;
+  absl::Mutex& rows_;
   const StartValidation start_;
   Tries tries_;
 };

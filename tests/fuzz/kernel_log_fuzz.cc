@@ -56,6 +56,8 @@ FUZZ_TARGET(kernel_log, data, size) {
   (void)ParseMountInfo(text);
   for (const size_t before_name : {kBeforeSensorName, kBeforeEventName})
     for (const BmcLine& line : ReadBmcLines(text, before_name)) Expect(line.name.size() < size);
+  const std::vector<BmcLine> events = ReadBmcLines(text, kBeforeEventName);
+  if (!events.empty()) Expect(FirstAfter(events, EventNumber(events.back())) == events.size());
   (void)HasLostEvents(text);
   const auto report = ParseLocalReport(text);
   (void)AnswerSlurm(report, absl::Hours(1));

@@ -18,6 +18,9 @@ namespace {
 constexpr char kSensor[] = "bmc_sensor";
 constexpr char kLog[] = "bmc_log";
 
+// Trends: how many critical events were added to the log, and the number of the newest event.
+constexpr char kCriticalTrend[] = "bmc/critical", kNewestTrend[] = "bmc/newest";
+
 // Sensors that are well are read so often, and when something was added to the log: a reading of
 // all of them keeps the kernel busy for seconds, which jobs would feel.
 constexpr absl::Duration kSensorsInterval = absl::Hours(1);
@@ -90,14 +93,25 @@ class BmcProbe final : public Probe {
     const absl::StatusOr<sys::ProcessResult> asked =
         Ask({"ipmi-sel", "--output-event-state"}, kLogTimeLimit);
     if (std::string trouble = TroubleOf("ipmi-sel", asked); !trouble.empty()) return trouble;
-    critical_ = 0;
-    for (const BmcLine& line : ReadBmcLines(asked->out, kBeforeEventName)) {
-      if (!line.is_critical) continue;
-      ++critical_;
-      last_ = Describe(line);
-    }
+    TakeLog(ReadBmcLines(asked->out, kBeforeEventName));
     info_ = info;
     return "";
+  }
+
+  // Counts what was added since the log was last read, also by an earlier agent: a full log that
+  // overwrites its oldest events does not grow, and one that shrinks has no news.
+  void TakeLog(const std::vector<BmcLine>& events) {
+    const std::optional<double> newest = context_.trends->Last(kNewestTrend);
+    const size_t first = newest.has_value() ? FirstAfter(events, *newest) : events.size();
+    critical_ = context_.trends->Last(kCriticalTrend).value_or(0);
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (!events[i].is_critical) continue;
+      if (i >= first) ++critical_;
+      last_ = Describe(events[i]);
+    }
+    // Not a counter, but kept like one. Of a log that was empty, everything that comes is new.
+    const double last = events.empty() ? newest.value_or(0) : EventNumber(events.back());
+    context_.trends->Add(kNewestTrend, last, context_.clock->Now());
   }
 
   void JudgeLog(Findings& findings) {
@@ -105,8 +119,7 @@ class BmcProbe final : public Probe {
       findings.Bad(kLog, "full",
                    "the log is full, and events are lost: ipmi-sel --clear empties it");
     const double in_day =
-        context_.trends->Add("bmc/critical", static_cast<double>(critical_), context_.clock->Now())
-            .in_day;
+        context_.trends->Add(kCriticalTrend, critical_, context_.clock->Now()).in_day;
     if (in_day > 0)
       findings.Bad(kLog, "",
                    absl::StrCat("critical events within a day: ", in_day, "; the last: ", last_));
@@ -141,8 +154,8 @@ class BmcProbe final : public Probe {
   const ProbeContext context_;
   Child child_;
   std::optional<std::string> info_;  // about the log when it was read
-  size_t critical_ = 0;              // events in it
-  std::string last_;                 // the newest of them
+  double critical_ = 0;              // events that were ever added to it
+  std::string last_;                 // the newest critical one
   Findings sensors_;                 // as they were read last
   absl::Time sensors_due_ = absl::InfinitePast();
 };

@@ -26,9 +26,11 @@ class Child {
   absl::StatusOr<sys::ProcessResult> Listen(std::vector<std::string> argv,
                                             absl::Duration time_limit, sys::LineCallback on_line);
 
+  // Whether a program that SIGKILL did not end at an earlier call still hangs.
+  bool IsHanging() const;
+
  private:
   absl::StatusOr<sys::ProcessResult> Run(sys::ProcessSpec spec);
-  bool IsHanging() const;
 
   sys::ProcessRunner& processes_;
   int hanging_pid_ = 0;

@@ -1,4 +1,5 @@
 // Ports of InfiniBand: their state and their errors.
+#include <cstdint>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -12,13 +13,15 @@ namespace {
 
 constexpr size_t kMaxPorts = 32;
 
-// How much an error counts; see common/health/limits.cc.
+// How much an error counts (see common/health/limits.cc), and where its counter, of 16 or 8 bits
+// in the port (PortCounters), stops.
 struct ErrorCounter {
   const char* name;
   double weight;
+  int64_t maximum;
 };
 constexpr ErrorCounter kCounters[] = {
-    {"symbol_error", 1}, {"link_error_recovery", 10}, {"link_downed", 60}};
+    {"symbol_error", 1, 0xffff}, {"link_error_recovery", 10, 0xff}, {"link_downed", 60, 0xff}};
 
 class InfinibandProbe final : public Probe {
  public:
@@ -73,16 +76,26 @@ class InfinibandProbe final : public Probe {
                    absl::StrCat("port ", name, " is in state ", state,
                                 ": check cable, switch port and subnet manager"));
     double weighted = 0;
+    std::string stopped;
     std::string evidence = absl::StrCat("port ", name, " within an hour:");
     for (const ErrorCounter& counter : kCounters) {
       const auto value = ReadNumber(absl::StrCat(folder, "/counters/", counter.name));
       if (!value.has_value()) continue;
-      const double in_hour = context_.trends
-                                 ->Add(absl::StrCat("ib/", name, "/", counter.name),
-                                       static_cast<double>(*value), context_.clock->Now())
-                                 .in_hour;
-      weighted += in_hour * counter.weight;
-      if (in_hour > 0) absl::StrAppend(&evidence, " ", counter.name, " +", in_hour);
+      const Growth growth =
+          context_.trends->Add(absl::StrCat("ib/", name, "/", counter.name),
+                               static_cast<double>(*value), context_.clock->Now());
+      weighted += growth.in_hour * counter.weight;
+      if (growth.in_hour > 0) absl::StrAppend(&evidence, " ", counter.name, " +", growth.in_hour);
+      // Errors were seen, and whether there are more cannot be.
+      if (*value >= counter.maximum && growth.in_boot > 0)
+        absl::StrAppend(&stopped, stopped.empty() ? "" : ", ", counter.name);
+    }
+    if (!stopped.empty()) {
+      findings.Bad("ib_errors", name,
+                   absl::StrCat("port ", name, " counts no more errors, ", stopped,
+                                " being at its maximum: repair the link, then reset its counters "
+                                "(perfquery -R)"));
+      return;
     }
     if (weighted > limits.Of("ib_errors.per_hour"))
       findings.Bad("ib_errors", name, std::move(evidence));

@@ -28,9 +28,10 @@ constexpr int kHour = 3600;
 
 // Two looks in a row have to agree, except where a counter does not err.
 constexpr Row kRows[] = {
+    // Longer than the time that the probe gives its program for sixteen GPUs.
     {"gpus",
      kMinute,
-     50,
+     4 * kMinute,
      &MakeGpuProbe,
      {{"gpu_lost", 50, 2 * kMinute},
       {"gpu_driver", 50, 2 * kMinute},

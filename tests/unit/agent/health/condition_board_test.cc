@@ -37,7 +37,7 @@ TEST_F(ConditionBoardTest, WhatIsNoLongerFoundIsWell) {
   Merge({{"disk_full", "/a", Status::kBad, "97 %"}, {"nic_down", "eth1", Status::kBad, "no link"}});
   EXPECT_THAT(Names(board_), ElementsAre("disk_full /a: 97 %", "nic_down eth1: no link"));
   Merge({{"nic_down", "eth1", Status::kBad, "still"}});
-  EXPECT_THAT(Names(board_), ElementsAre("nic_down eth1: no link"));
+  EXPECT_THAT(Names(board_), ElementsAre("nic_down eth1: still")) << "by the newest look";
   EXPECT_EQ(board_.Rows()[0].since, kStart + absl::Seconds(30));
 }
 
@@ -61,7 +61,7 @@ TEST_F(ConditionBoardTest, EventsLastUntilTheirTime) {
   EXPECT_TRUE(board_.AddEvent({"gpu_xid", "GPU-1", "c", kStart}, kStart));
   // Long over.
   EXPECT_FALSE(board_.AddEvent({"hung_task", "", "d", kStart, kStart - absl::Hours(1)}, kStart));
-  EXPECT_THAT(Names(board_), ElementsAre("gpu_xid GPU-1: c", "oom_kill : a"));
+  EXPECT_THAT(Names(board_), ElementsAre("gpu_xid GPU-1: c", "oom_kill : b"));
   board_.Expire(kStart + absl::Minutes(90));
   EXPECT_EQ(board_.Rows().size(), 2u);
   board_.Expire(kStart + absl::Hours(1000));
@@ -96,8 +96,36 @@ TEST_F(ConditionBoardTest, FloodsAreBoundedAndCounted) {
   Merge(troubles);
   for (int i = 0; i < 1000; ++i)
     board_.AddEvent({"disk_errors", absl::StrCat("sd", i), "y", kStart}, kStart);
+  const size_t mild = ConditionBoard::kMaxRows - ConditionBoard::kDrainRows;
+  EXPECT_EQ(board_.Rows().size(), mild);
+  EXPECT_EQ(board_.dropped(), 2000 - mild);
+  // What drains a node finds room all the same, and is bounded, too.
+  EXPECT_TRUE(board_.AddEvent({"gpu_xid", "GPU-1", "c", kStart}, kStart));
+  EXPECT_TRUE(board_.AddEvent({"of_the_site", "", "d", kStart}, kStart));
+  for (int i = 0; i < 1000; ++i)
+    board_.AddEvent({"gpu_xid", absl::StrCat("GPU-x", i), "c", kStart}, kStart);
   EXPECT_EQ(board_.Rows().size(), ConditionBoard::kMaxRows);
-  EXPECT_EQ(board_.dropped(), 2000 - ConditionBoard::kMaxRows);
+}
+
+TEST_F(ConditionBoardTest, TheGravestEventIsTold) {
+  const auto add = [&](const std::string& evidence, int gravity, absl::Time since) {
+    return board_.AddEvent({"gpu_xid", "GPU-1", evidence, since, absl::InfiniteFuture(), gravity},
+                           now_);
+  };
+  now_ += absl::Hours(1);
+  EXPECT_TRUE(add("reset", 3, kStart));
+  EXPECT_TRUE(add("reboot", 4, kStart + absl::Minutes(1))) << "news";
+  EXPECT_FALSE(add("reset again", 3, kStart + absl::Minutes(2)));
+  EXPECT_THAT(Names(board_), ElementsAre("gpu_xid GPU-1: reboot"));
+  EXPECT_FALSE(add("reboot again", 4, kStart + absl::Minutes(3)));
+  EXPECT_THAT(Names(board_), ElementsAre("gpu_xid GPU-1: reboot again"));
+  EXPECT_EQ(board_.Rows()[0].since, kStart);
+}
+
+TEST_F(ConditionBoardTest, AnUnknownConditionKeepsTheEvidenceOfWhatIsBad) {
+  Merge({{"disk_full", "/a", Status::kBad, "97 %"}});
+  Merge({{"disk_full", "/a", Status::kUnknown, "hangs"}});
+  EXPECT_THAT(Names(board_), ElementsAre("disk_full /a: 97 %"));
 }
 
 TEST_F(ConditionBoardTest, TextsAreCutAndPlain) {

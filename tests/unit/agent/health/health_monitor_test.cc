@@ -159,6 +159,19 @@ class HealthMonitorTest : public ::testing::Test {
     reports_ = 0;
     AwaitReport(::testing::_);
   }
+  std::string Evidence(const std::string& name) const {
+    for (const v1::Condition& condition : report_.conditions())
+      if (condition.name() == name) return condition.evidence();
+    return "";
+  }
+  // Waits for a report that has `text` in the evidence of the condition.
+  void AwaitEvidence(const std::string& name, const std::string& text) {
+    for (int i = 0; i < 100 && !absl::StrContains(Evidence(name), text); ++i) {
+      AwaitNext();
+      if (HasFailure()) return;
+    }
+    EXPECT_THAT(Evidence(name), HasSubstr(text));
+  }
   bool Watches(const std::string& condition) const {
     return std::count(report_.watched().begin(), report_.watched().end(), condition) > 0;
   }
@@ -365,6 +378,107 @@ TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {
   AwaitReport(Not(Contains("gpu_xid GPU-7")));
 }
 
+// The driver takes its cards before it says that it is loaded.
+TEST_F(HealthMonitorTest, ACardThatTheDriverCouldNotTakeOutlastsItsStart) {
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(IsEmpty());
+  Write("3,10,900000,-;NVRM: Xid (PCI:0000:af:00): 79, pid=1, GPU has fallen off the bus.\n");
+  AwaitReport(Contains("gpu_xid 0000:af:00"));
+  Write(
+      R"(3,11,1000000,-;NVRM: The NVIDIA GPU 0000:3b:00.0 (PCI ID: 10de:2330)\x0aNVRM: installed )"
+      R"(in this system has\x0aNVRM: fallen off the bus and is not responding to commands.)"
+      "\n6,12,1000001,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550\n");
+  AwaitReport(ElementsAre("gpu_xid 0000:3b:00.0"));
+}
+
+// A card that somebody asks for fails again and again, for days before the driver is loaded anew.
+TEST_F(HealthMonitorTest, CardsThatFailedLongAgoKeepNoRoomFromOneThatFailsNow) {
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(IsEmpty());
+  int sequence = 10;
+  const auto fail = [&](const std::string& slot, int at_s) {
+    Write(absl::StrCat("3,", sequence++, ",", at_s, "000000,-;NVRM: The NVIDIA GPU ", slot,
+                       R"( (PCI ID: 10de:2330)\x0aNVRM: installed in this system has\x0aNVRM: )"
+                       "fallen off the bus and is not responding to commands.\n"));
+  };
+  for (int i = 10; i < 80; ++i) fail(absl::StrCat("0000:", i, ":00.0"), 100);
+  for (int i = 0; i < 70; ++i) fail("0000:09:00.0", 1000);
+  fail("0000:3b:00.0", 1000);
+  Write(absl::StrCat("6,", sequence, ",1001000000,-;NVRM: loading NVIDIA UNIX x86_64  550\n"));
+  AwaitReport(ElementsAre("gpu_xid 0000:09:00.0", "gpu_xid 0000:3b:00.0"), absl::Milliseconds(20));
+}
+
+TEST_F(HealthMonitorTest, AGraverXidIsToldWithTheConditionAlsoAfterARestart) {
+  Start();
+  monitor_->OnConnected();
+  Write("3,10,1000000,-;NVRM: Xid (PCI:0000:3b:00): 95, x\n");
+  AwaitReport(ElementsAre("gpu_xid 0000:3b:00"));
+  EXPECT_THAT(Evidence("gpu_xid"), HasSubstr("Xid 95"));
+  Write("3,11,1000000,-;NVRM: Xid (PCI:0000:3b:00): 79, x\n");
+  AwaitEvidence("gpu_xid", "Xid 79");
+  monitor_.reset();
+  reports_ = 0;
+  Start();
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("gpu_xid 0000:3b:00"));
+  Write("3,12,1000000,-;NVRM: Xid (PCI:0000:3b:00): 95, x\n");
+  Write("3,13,1000000,-;NVRM: Xid (PCI:0000:5e:00): 95, x\n");
+  AwaitReport(ElementsAre("gpu_xid 0000:3b:00", "gpu_xid 0000:5e:00"));
+  EXPECT_THAT(report_.conditions(0).evidence(), HasSubstr("Xid 79"));
+}
+
+TEST_F(HealthMonitorTest, EvidenceThatChangesAtEachLookIsReportedSeldom) {
+  probe_->Set(true);
+  Start();
+  v1::HealthSettings settings;
+  settings.add_disabled("kmsg_reader");
+  monitor_->Set(settings);
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("disk_full /a"));
+  const absl::Time begin = clock_.Now();
+  reports_ = 0;
+  for (int i = 0; i < 300; ++i) {
+    probe_->Set(true, absl::StrCat(" ", i));
+    clock_.Advance(absl::Seconds(2));
+    absl::SleepFor(absl::Milliseconds(2));
+    reports_ += static_cast<int>(monitor_->TakeDue().size());
+  }
+  // Besides what the agent has to say of itself while it starts.
+  EXPECT_LE(reports_, (clock_.Now() - begin) / HealthMonitor::kEvidenceDistance + 5);
+  for (const char* news : {" newer", " newest"}) {
+    probe_->Set(true, news);
+    AwaitEvidence("disk_full", news);
+  }
+}
+
+TEST_F(HealthMonitorTest, EvidenceThatChangesAtEachLookIsNoReasonToWriteTheRecord) {
+  probe_->Set(true);
+  Start();
+  v1::HealthSettings settings;
+  settings.add_disabled("kmsg_reader");
+  monitor_->Set(settings);
+  monitor_->OnConnected();
+  AwaitReport(ElementsAre("disk_full /a"));
+  const auto record = [this] { return files_.Read(RecordPath()).value_or(""); };
+  const absl::Time limit = absl::Now() + absl::Seconds(20);
+  while (!absl::StrContains(record(), "/a") && absl::Now() < limit) {
+    clock_.Advance(absl::Seconds(1));
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  ASSERT_THAT(record(), HasSubstr("/a"));
+  // Reports of evidence are as far apart as records may be, and a record follows its report.
+  for (const char* news : {" new one", " new two", " new three"}) {
+    probe_->Set(true, news);
+    AwaitEvidence("disk_full", news);
+  }
+  EXPECT_THAT(record(), Not(HasSubstr(" new ")));
+  // It is in the record that is written for something else.
+  monitor_.reset();
+  EXPECT_THAT(record(), HasSubstr(" new three"));
+}
+
 TEST_F(HealthMonitorTest, EventsAndFindingsSurviveARestartButNoBoot) {
   probe_->Set(true);
   Start();
@@ -457,7 +571,8 @@ TEST_F(HealthMonitorTest, TooManyConditionsAreLeftOutAndThatIsSaid) {
   Start();
   monitor_->OnConnected();
   AwaitReport(Contains("agent_overload "));
-  EXPECT_GE(report_.conditions_size(), static_cast<int>(ConditionBoard::kMaxRows));
+  EXPECT_GE(report_.conditions_size(),
+            static_cast<int>(ConditionBoard::kMaxRows - ConditionBoard::kDrainRows));
   EXPECT_LE(report_.conditions_size(), 256);
 }
 

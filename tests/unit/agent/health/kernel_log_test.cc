@@ -81,6 +81,26 @@ TEST(LogEvents, XidsTurnTheirConditionBad) {
   EXPECT_FALSE(Read("NVRM: Xid (PCI:0000:3b:00): 31, x").has_value());
 }
 
+TEST(LogEvents, AnXidOfAnInstanceIsOneOfItsGpu) {
+  const auto event = Read("NVRM: Xid (PCI:0000:3b:00 GPU-I:05): 79, pid=7, GPU lost");
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->condition, "gpu_xid");
+  EXPECT_EQ(event->object, "GPU-1");
+  EXPECT_TRUE(absl::StrContains(event->evidence, "GPU-I:05"));
+}
+
+TEST(LogEvents, TheGravityFollowsWhatAnXidAsksFor) {
+  const auto gravity = [](int xid, const XidActions& actions = {}) {
+    return Read(absl::StrCat("NVRM: Xid (PCI:0000:3b:00): ", xid, ", a; b): c"), actions)->gravity;
+  };
+  EXPECT_LT(gravity(95), gravity(79));
+  EXPECT_LT(gravity(79), gravity(54));
+  EXPECT_LT(gravity(79, {{79, XidAction::kResetGpu}}), gravity(79));
+  EXPECT_EQ(GravityOf("NVRM: GPU at PCI:0000:3b:00: GPU has fallen off the bus."), gravity(79));
+  EXPECT_EQ(GravityOf("Out of memory: Killed process 17"), 0);
+  EXPECT_EQ(GravityOf("Xid 79 (cut off"), 0);
+}
+
 TEST(LogEvents, TheSiteMayKnowBetter) {
   EXPECT_FALSE(Read("NVRM: Xid (PCI:0000:3b:00): 79, x", {{79, XidAction::kIgnore}}).has_value());
   EXPECT_EQ(Read("NVRM: Xid (PCI:0000:3b:00): 31, x", {{31, XidAction::kReboot}})->condition,

@@ -11,6 +11,7 @@
 #include "common/health/catalogue.h"
 #include "common/health/kernel_message.h"
 #include "common/health/xid.h"
+#include "muster/v1/records.pb.h"
 #include "tests/unit/agent/health/health_tree.h"
 
 namespace muster::agent::health {
@@ -18,6 +19,7 @@ namespace {
 
 using ::muster::testing::FakeProcessRunner;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -164,6 +166,25 @@ TEST_F(HealthProbes, InfinibandPorts) {
   EXPECT_THAT(Look(*probe), ElementsAre("ib_port mlx5_0/1"));
 }
 
+TEST_F(HealthProbes, AnInfinibandCounterAtItsMaximumIsNotWellAgain) {
+  const std::string port = "/sys/class/infiniband/mlx5_0/ports/1";
+  Write(port + "/link_layer", "InfiniBand\n");
+  Write(port + "/state", "4: ACTIVE\n");
+  Write(port + "/counters/symbol_error", "65535\n");  // since when, nobody knows
+  Write(port + "/counters/link_error_recovery", "250\n");
+  const auto probe = MakeInfinibandProbe(context());
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  clock.Advance(absl::Minutes(1));
+  Write(port + "/counters/link_error_recovery", "254\n");
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  Write(port + "/counters/link_error_recovery", "255\n");
+  EXPECT_THAT(Look(*probe), ElementsAre("ib_errors mlx5_0/1"));
+  clock.Advance(absl::Hours(100));
+  EXPECT_THAT(Look(*probe), ElementsAre("ib_errors mlx5_0/1"));
+  Write(port + "/counters/link_error_recovery", "0\n");  // perfquery -R
+  EXPECT_THAT(Look(*probe), IsEmpty());
+}
+
 TEST_F(HealthProbes, InfinibandPortsThatMayGo) {
   const std::string made = "/sys/class/infiniband/mlx5_3";
   const std::string turned = "/sys/class/infiniband/mlx5_4";
@@ -247,10 +268,31 @@ TEST_F(HealthProbes, MountsThatHangOrFail) {
   processes.On(stat + "/stale",
                FakeProcessRunner::Prints("stat: cannot read '/stale': Stale file handle\n", 1));
   const auto probe = MakeMountProbe(context());
-  const auto findings = probe->Look(limits);
-  EXPECT_THAT(Names(findings), UnorderedElementsAre("mount_hung /data", "mount_hung /stale"));
+  EXPECT_THAT(Look(*probe), UnorderedElementsAre("mount_hung /data", "unknown mount_hung /stale"));
+  EXPECT_THAT(Look(*probe), UnorderedElementsAre("mount_hung /data", "mount_hung /stale"));
+  EXPECT_THAT(Look(*probe), UnorderedElementsAre("mount_hung /data", "mount_hung /stale"));
+  processes.On(stat + "/stale", {.exit_code = 0});
+  EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /data"));
   EXPECT_EQ(processes.specs()[0].timeout, absl::Seconds(20));
   EXPECT_LT(processes.specs()[0].unkillable_after, absl::Seconds(30));
+}
+
+TEST_F(HealthProbes, MountsThatAreNobodysFault) {
+  const std::string hidden = "31 22 0:50 / /hidden rw - nfs4 srv:/home rw\n";
+  const std::string locked = "32 22 0:51 / /locked rw - nfs4 srv:/krb5 rw\n";
+  Write("/proc/self/mountinfo", hidden + locked + "33 22 0:52 / /going rw - nfs4 srv:/going rw\n");
+  const std::string stat = "stat --file-system --format=%b -- ";
+  processes.On(
+      stat + "/hidden",
+      FakeProcessRunner::Prints("stat: cannot read '/hidden': No such file or directory\n", 1));
+  processes.On(stat + "/locked",
+               FakeProcessRunner::Prints("stat: cannot read '/locked': Permission denied\n", 1));
+  processes.On(stat + "/going", [&](const sys::ProcessSpec&) {
+    Write("/proc/self/mountinfo", hidden + locked);
+    return FakeProcessRunner::Prints("stat: cannot read '/going': Input/output error\n", 1);
+  });
+  const auto probe = MakeMountProbe(context());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Look(*probe), ElementsAre("unknown mount_hung /locked"));
 }
 
 TEST_F(HealthProbes, AChildThatHangsInTheKernelIsNotStartedAgain) {
@@ -336,6 +378,58 @@ TEST_F(HealthProbes, ABmcThatComplains) {
   EXPECT_THAT(Look(*probe), ElementsAre("bmc_log"));
   clock.Advance(absl::Hours(13));
   EXPECT_THAT(Look(*probe), IsEmpty());
+}
+
+TEST_F(HealthProbes, ABmcWhoseLogIsFullAndOverwritesItself) {
+  const auto event = [](int id, const char* time, const char* state) {
+    return absl::StrCat(id, ",Nov-27-2026,", time, ",PSU,Power Supply,", state, ",failed\n");
+  };
+  std::vector<std::string> log;
+  for (int i = 0; i < 6; ++i)
+    log.push_back(event(65530 + i, "10:00:00", i % 2 == 0 ? "Critical" : "Nominal"));
+  int additions = 0;
+  const auto say = [&] {
+    const std::string info = absl::StrCat("additions: ", ++additions, "\n");
+    const std::string events = absl::StrJoin(log, "");
+    processes.On("ipmi-sel --info", {.out = info, .output = info});
+    processes.On("ipmi-sel --output-event-state", {.out = events, .output = events});
+    clock.Advance(absl::Minutes(5));
+  };
+  const auto probe = MakeBmcProbe(context());
+  say();
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  // Each event that is added pushes the oldest one out, and the ids begin anew.
+  const auto add = [&](const std::string& added) {
+    log.erase(log.begin());
+    log.push_back(added);
+    say();
+  };
+  add(event(1, "11:00:00", "Nominal"));
+  EXPECT_THAT(Look(*probe), IsEmpty()) << "a critical one went, none came";
+  add(event(2, "11:00:01", "Nominal"));
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  add(event(3, "11:00:02", "Critical"));
+  const auto found = probe->Look(limits);
+  EXPECT_THAT(Names(found), ElementsAre("bmc_log"));
+  EXPECT_THAT(found->troubles[0].evidence, HasSubstr("within a day: 1;"));
+  // The agent that starts after a boot knows what was seen, and what came meanwhile.
+  v1::HealthRecord record;
+  trends.Save(record);
+  trends.Load(record, /*same_boot=*/false);
+  clock.Advance(absl::Hours(25));
+  const auto next = MakeBmcProbe(context());
+  EXPECT_THAT(Look(*next), IsEmpty());
+  add("4,PostInit,PostInit,DIMM,Memory,Critical,Uncorrectable memory error\n");
+  EXPECT_THAT(Look(*next), ElementsAre("bmc_log"));
+  // All of a log that was cleared and has filled again is new.
+  clock.Advance(absl::Hours(25));
+  EXPECT_THAT(Look(*next), IsEmpty());
+  log = {event(5, "12:00:00", "Nominal")};
+  say();
+  EXPECT_THAT(Look(*next), IsEmpty());
+  log = {event(1, "13:00:00", "Critical"), event(2, "13:00:01", "Nominal")};
+  say();
+  EXPECT_THAT(Look(*next), ElementsAre("bmc_log"));
 }
 
 TEST_F(HealthProbes, MemoryErrors) {

@@ -18,6 +18,19 @@ TEST(Trend, TheFirstValueIsHistory) {
   EXPECT_EQ(growth.in_day, 0);
 }
 
+TEST(Trends, KnowTheLastValueAlsoOfAnEarlierBoot) {
+  Trends trends;
+  EXPECT_EQ(trends.Last("a"), std::nullopt);
+  trends.Add("a", 7, kFirstLook);
+  trends.Add("a", 5, kFirstLook + absl::Minutes(1));
+  EXPECT_EQ(trends.Last("a"), 5);
+  v1::HealthRecord record;
+  trends.Save(record);
+  Trends next;
+  next.Load(record, /*same_boot=*/false);
+  EXPECT_EQ(next.Last("a"), 5);
+}
+
 TEST(Trend, GrowthLeavesItsWindows) {
   Trend trend;
   trend.Add(0, kFirstLook);

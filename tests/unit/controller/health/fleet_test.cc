@@ -118,6 +118,26 @@ TEST(Fleet, ANodeThatSaidTooMuchIsLostAllTheSame) {
   EXPECT_THAT(History(fleet), ElementsAre("c1 node_lost bad"));
 }
 
+TEST(Fleet, NodesAreExcusedForAPauseOfTheController) {
+  constexpr absl::Duration kPatience = absl::Seconds(15);
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}, {"u2", "c2"}, {"u3", "c3"}}, kNow + absl::Hours(24 * 365));
+  fleet.Connect("u1", kNow);
+  fleet.Connect("u2", kNow);
+  fleet.Disconnect("u1", kNow);
+  const absl::Time later = kNow + absl::Hours(1);
+  fleet.Excuse(later, later + absl::Minutes(1));
+  fleet.Disconnect("u2", later + absl::Seconds(1));
+  fleet.NoteLost(later + absl::Minutes(1) + kPatience - absl::Seconds(1), kPatience);
+  EXPECT_THAT(History(fleet), IsEmpty());
+  fleet.NoteLost(later + absl::Minutes(1) + kPatience, kPatience);
+  EXPECT_THAT(History(fleet),
+              ElementsAre("c1 node_lost bad", "c2 node_lost bad", "c3 node_lost bad"));
+  // Those that are lost stay lost, also when the clock is set back.
+  fleet.Excuse(kNow, kNow + absl::Minutes(1));
+  EXPECT_EQ(fleet.nodes().at("u1").away_since, kNow);
+}
+
 TEST(Fleet, ANodeIsAwayFromItsFirstDisconnection) {
   Fleet fleet;
   fleet.SetMembers({{"u1", "c1"}}, kNow + absl::Minutes(1));

@@ -196,6 +196,21 @@ TEST_F(HealthActionsTest, ARebootIsCalledOffWithItsPolicy) {
   EXPECT_THAT(called_off_, SizeIs(1));
 }
 
+TEST_F(HealthActionsTest, ANodeThatIsLetGoWhileItsRebootStartsIsNotRebooted) {
+  SetPolicy(kReboots);
+  Turn(2, {Bad("gpu_lost")});
+  Look();
+  while_starting_ = [this] {
+    SetPolicy("health: {all: {observe_only: true}}");
+    clock_.Advance(absl::Seconds(1));
+    monitor_->Step();
+  };
+  Look();
+  EXPECT_THAT(rebooted_, SizeIs(1));
+  EXPECT_THAT(called_off_, ElementsAre("u-reboot"));
+  EXPECT_EQ(Row().reboot, Drain::kNoReboot);
+}
+
 TEST_F(HealthActionsTest, OnlyAnAdministratorEndsAQuarantineAndNotTooEarly) {
   SetPolicy(kQuarantines);
   Turn(2, {Bad("gpu_lost", "GPU-1", "Xid 79")});

@@ -51,16 +51,16 @@ TEST_F(HealthMonitorTest, ARestartForgetsNothing) {
   EXPECT_EQ(HealthOf(1).conditions_size(), 0);
   Connect(2);
   Look();
-  Look(absl::Minutes(5));
+  LookFor(absl::Minutes(5));
   EXPECT_EQ(ReasonOf(2), "");
+  ASSERT_EQ(HealthOf(1).conditions_size(), 1);
   EXPECT_EQ(HealthOf(1).conditions(0).condition().name(), "node_lost");
 }
 
 TEST_F(HealthMonitorTest, ANodeThatIsBackAfterARestartIsToldToBe) {
   sessions_.Cut(Uuid(3));
   monitor_->OnDisconnected(Uuid(3));
-  Look();
-  Look(absl::Minutes(1));
+  LookFor(absl::Seconds(20));
   EXPECT_THAT(notices_, ElementsAre("node_lost on c3: the agent does not answer"));
   Boot();
   Look();
@@ -68,6 +68,88 @@ TEST_F(HealthMonitorTest, ANodeThatIsBackAfterARestartIsToldToBe) {
   Connect(3);
   Look();
   EXPECT_THAT(notices_, ElementsAre(HasSubstr("node_lost"), "node_lost on c3: well again"));
+}
+
+TEST_F(HealthMonitorTest, APauseOfTheControllerOrASetClockMakesNoNodeLost) {
+  for (const absl::Duration jump : {absl::Minutes(1), absl::Hours(1), -absl::Hours(24 * 365)}) {
+    SCOPED_TRACE(absl::FormatDuration(jump));
+    Boot();
+    for (int i = 1; i <= kNodes; ++i) Connect(i);
+    Look();
+    notices_.clear();
+    monitor_->OnDisconnected(Uuid(3));
+    Look();
+    monitor_->OnDisconnected(Uuid(4));
+    Look(jump);
+    monitor_->OnDisconnected(Uuid(5));
+    LookFor(absl::Seconds(50));
+    EXPECT_THAT(notices_, IsEmpty());
+    EXPECT_EQ(HealthOf(3).conditions_size(), 0);
+    Connect(4);
+    Connect(5);
+    LookFor(absl::Seconds(40));
+    EXPECT_THAT(notices_, ElementsAre("node_lost on c3: the agent does not answer"));
+    Connect(3);
+    Look();
+  }
+}
+
+TEST_F(HealthMonitorTest, AClockThatIsSetSoonAfterTheStartMakesNoNodeLost) {
+  Boot();
+  Look();
+  Look(absl::Hours(1));
+  LookFor(absl::Seconds(30));
+  EXPECT_THAT(notices_, IsEmpty());
+  for (int i = 1; i <= kNodes; ++i) Connect(i);
+  LookFor(absl::Minutes(2));
+  EXPECT_THAT(notices_, IsEmpty());
+}
+
+TEST_F(HealthMonitorTest, ASlurmThatHangsHoldsNoDrainUp) {
+  SetPolicy("health: {all: {retest: acceptance, good_time: 1m, breaker: {max_drained: 6}}}");
+  PutValidation("v-before", ValidationRecord::kDone, v1::OUTCOME_PASS);
+  for (int i = 1; i < kNodes; ++i) Turn(i, {Bad("gpu_lost")});
+  Look();
+  for (int i = 1; i < kNodes; ++i) Turn(i, {});
+  Look();
+  int drained_meanwhile = 0;
+  may_start_ = absl::FailedPreconditionError("Slurm does not answer");
+  while_starting_ = [&] {
+    clock_.Advance(absl::Seconds(35));
+    Turn(kNodes, {Bad("gpu_lost")});
+    for (int look = 0; look < 2; ++look) {
+      clock_.Advance(absl::Seconds(1));
+      monitor_->Step();
+    }
+    EXPECT_OK(gate_->Reconcile());
+    drained_meanwhile += static_cast<int>(!ReasonOf(kNodes).empty());
+  };
+  Look(absl::Minutes(1));
+  EXPECT_THAT(started_, SizeIs(kNodes - 1)) << "each once";
+  EXPECT_EQ(drained_meanwhile, kNodes - 1);
+}
+
+TEST_F(HealthMonitorTest, ANodeThatTurnsBadWhileItsTestStartsStaysBad) {
+  SetPolicy("health: {all: {retest: acceptance, good_time: 1m}}");
+  PutValidation("v-before", ValidationRecord::kDone, v1::OUTCOME_PASS);
+  Turn(2, {Bad("gpu_lost")});
+  Look();
+  Turn(2, {});
+  Look();
+  while_starting_ = [&] {
+    Turn(2, {Bad("gpu_lost")});
+    clock_.Advance(absl::Seconds(1));
+    monitor_->Step();
+  };
+  Look(absl::Minutes(1));
+  ASSERT_THAT(started_, SizeIs(1));
+  EXPECT_OK(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto drains, txn.health().ListDrains());
+    EXPECT_THAT(drains, SizeIs(1));
+    EXPECT_EQ(drains[0].validation_id, "v-retest");
+    EXPECT_EQ(drains[0].good_since, std::nullopt);
+    return absl::OkStatus();
+  }));
 }
 
 TEST_F(HealthMonitorTest, WhatNobodyHasHeardOfBeforeARestartIsToldAfterIt) {

@@ -1,6 +1,7 @@
 // A health monitor over the real store and gate, and a slurmctld in memory.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -116,11 +117,17 @@ class HealthMonitorTest : public ::testing::Test {
   void Turn(int i, const std::vector<v1::Condition>& conditions) {
     monitor_->OnHealth(Uuid(i), Report(conditions));
   }
-  // The monitor looks, and then the gate.
+  // The monitor looks, begins what is due, and then the gate looks.
   void Look(absl::Duration later = absl::Seconds(1)) {
     clock_.Advance(later);
     monitor_->Step();
+    monitor_->StepRemedies();
     EXPECT_OK(gate_->Reconcile());
+  }
+  // Time passes without a pause of the monitor's own.
+  void LookFor(absl::Duration duration) {
+    for (absl::Duration passed; passed < duration; passed += HealthMonitor::kIdleInterval)
+      Look(HealthMonitor::kIdleInterval);
   }
   std::string ReasonOf(int i) { return slurm_.nodes[Name(i)].reason; }
 
@@ -136,6 +143,7 @@ class HealthMonitorTest : public ::testing::Test {
   absl::StatusOr<std::string> StartValidation(const v1::CreateValidationRequest& request) {
     started_.push_back(
         absl::StrCat(request.suite(), " on ", request.nodes(), " with ", request.bundle_sha256()));
+    if (while_starting_) while_starting_();
     if (!may_start_.ok()) return may_start_;
     PutValidation("v-retest", ValidationRecord::kRunning);
     return "v-retest";
@@ -163,6 +171,7 @@ class HealthMonitorTest : public ::testing::Test {
   }
   absl::StatusOr<std::string> StartReboot(const std::string& node, const std::string& reason) {
     rebooted_.push_back(absl::StrCat(node, " ", reason));
+    if (while_starting_) while_starting_();
     if (!may_start_.ok()) return may_start_;
     PutRollout("u-reboot", v1::ROLLOUT_STATE_ROLLING, v1::ROLLOUT_STEP_DRAINING);
     if (loses_rollout_) return absl::UnavailableError("the controller was killed");
@@ -240,6 +249,7 @@ class HealthMonitorTest : public ::testing::Test {
   std::vector<std::string> called_off_;
   bool loses_rollout_ = false;  // what StartReboot() has begun is not stored as begun
   absl::Status may_start_;
+  std::function<void()> while_starting_;  // what happens while Slurm is asked
 };
 
 }  // namespace muster::controller::health

@@ -31,6 +31,16 @@ TEST_F(SilenceTest, ANodeIsLostWithinFifteenSeconds) {
   EXPECT_TRUE(IsLost(seen));
 }
 
+TEST_F(SilenceTest, SweepsMayBeDueLessOften) {
+  Silence silence(absl::Seconds(8));
+  silence.OnSweep(kStart);
+  EXPECT_EQ(silence.resumed_at(), kStart);
+  silence.OnSweep(kStart + absl::Seconds(8));
+  EXPECT_EQ(silence.resumed_at(), kStart);
+  silence.OnSweep(kStart + absl::Seconds(17));
+  EXPECT_EQ(silence.resumed_at(), kStart + absl::Seconds(17));
+}
+
 TEST_F(SilenceTest, AStalledControllerLosesNoNode) {
   SweepUntil(kStart + absl::Seconds(60));
   const absl::Time seen = now_;
