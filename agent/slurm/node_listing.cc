@@ -15,8 +15,6 @@
 namespace muster::agent {
 namespace {
 
-// Slurm itself takes down nodes that do not answer; all other users do it on purpose.
-constexpr absl::string_view kSlurmUser = "slurm";
 constexpr size_t kMaxListedNodes = 4000;
 constexpr size_t kMaxBytes = size_t{1} << 20;
 constexpr size_t kMaxText = 255;
@@ -30,17 +28,26 @@ absl::string_view Field(absl::string_view line, absl::string_view key) {
   return {};
 }
 
-// Slurm appends " [user@2026-11-21T08:00:00]".
+// Who gave a reason and when, as "root@2026-11-21T08:00:00]" at the beginning of `text`; empty: it
+// is something else. Without a time Slurm writes "root@Unknown]".
+absl::string_view UserOfStamp(absl::string_view text) {
+  const absl::string_view stamp = text.substr(0, text.find_first_of(" ]"));
+  const absl::string_view user = stamp.substr(0, stamp.find('@'));
+  if (user.size() == stamp.size() || text.substr(stamp.size(), 1) != "]") return {};
+  const absl::string_view time = stamp.substr(user.size() + 1);
+  const bool is_time = time == "Unknown" || (!time.empty() && absl::ascii_isdigit(time.front()));
+  return is_time ? user : absl::string_view();
+}
+
+// Slurm appends " [root@2026-11-21T08:00:00]", and after it the node's Comment= and Extra=, which
+// are no part of the reason.
 void SplitReason(absl::string_view text, v1::SlurmNode& node) {
-  const size_t bracket = text.rfind(" [");
-  if (bracket != absl::string_view::npos) {
-    const absl::string_view stamp = text.substr(bracket + 2);
-    const size_t at = stamp.find('@');
-    const size_t end = stamp.find(']');
-    if (at != absl::string_view::npos && end != absl::string_view::npos && at < end) {
-      node.set_reason_user(std::string(stamp.substr(0, at)));
-      text = text.substr(0, bracket);
-    }
+  for (size_t at = text.find(" ["); at != absl::string_view::npos; at = text.find(" [", at + 1)) {
+    const absl::string_view user = UserOfStamp(text.substr(at + 2));
+    if (user.empty()) continue;
+    node.set_reason_user(std::string(user));
+    text = text.substr(0, at);
+    break;
   }
   node.set_reason(std::string(absl::StripAsciiWhitespace(text)));
 }
@@ -62,16 +69,8 @@ std::vector<v1::SlurmNode> ParseSlurmNodes(absl::string_view text) {
     v1::SlurmNode node;
     node.set_name(std::string(name));
     node.set_state(std::string(state));
-    bool is_out = false;
-    for (absl::string_view word : absl::StrSplit(state, '+')) {
-      // "*": does not answer; others: powered down, in a reservation, …
-      while (!word.empty() && !absl::ascii_isalpha(word.back())) word.remove_suffix(1);
-      if (word == "DRAIN" || word == "DRAINED" || word == "DRAINING") node.set_is_drained(true);
-      if (word == "DOWN" || word == "FAIL" || word == "FAILING" || word == "FUTURE" ||
-          word == "UNKNOWN") {
-        is_out = true;
-      }
-    }
+    node.set_is_drained(IsDrainedInSlurm(state));
+    const bool is_out = IsOutInSlurm(state);
     node.set_takes_jobs(!node.is_drained() && !is_out);
     SplitReason(reason, node);
     // A node that is down after a drain by Muster was removed keeps the reason.

@@ -12,6 +12,7 @@
 #include "agent/slurm/request_check.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/base/text/slurm_state.h"
 #include "common/base/text/utf8.h"
 #include "common/sys/process/process.h"
 
@@ -38,8 +39,12 @@ absl::StatusOr<bool> IsToDrain(const v1::SlurmNode& node, absl::string_view expe
                                absl::string_view reason) {
   if (node.is_drained() && node.reason() == reason) return IsDownButAnswers(node);
   const std::string held = HeldBecause(node);
-  if (held.empty() || (!expected.empty() && node.reason() == expected)) return true;
-  return absl::FailedPreconditionError(held);
+  if (!held.empty() && (expected.empty() || node.reason() != expected))
+    return absl::FailedPreconditionError(held);
+  // slurmctld would requeue the job, or kill it. Once the node is up the job stays.
+  if (IsPoweringUpForJobInSlurm(node.state()))
+    return absl::FailedPreconditionError("it is being powered up for a job");
+  return true;
 }
 
 // As IsToDrain().

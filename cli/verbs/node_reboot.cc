@@ -144,11 +144,11 @@ void AddNodeReboot(CLI::App& node, Context& context) {
       ->type_name("COUNT|PERCENT");
   command
       ->add_option("--max-per-rack", options->max_per_rack,
-                   "At most so many of them in each rack (default: no limit)")
+                   "At most so many workers out in each rack, others included (default: no limit)")
       ->type_name("COUNT");
   command
       ->add_option("--max-per-switch", options->max_per_switch,
-                   "At most so many of them behind each switch (default: no limit)")
+                   "The same behind each switch (default: no limit)")
       ->type_name("COUNT");
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   command->add_flag("-d,--detach", options->detach, "Print the rollout's id and do not wait");

@@ -1,6 +1,7 @@
 #include "controller/gate/node_pass.h"
 
 #include "common/base/status.h"
+#include "common/base/text/no_answer.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
 #include "controller/validation/suite/found_hardware.h"
@@ -25,6 +26,10 @@ bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other) {
 
 bool AreFromBeforeBoot(absl::string_view facts_boot_id, const NodeRecord& node) {
   return !facts_boot_id.empty() && !node.boot_id.empty() && facts_boot_id != node.boot_id;
+}
+
+bool LackPassKeys(const v1::Facts& facts) {
+  return LacksGpus(facts) || (!facts.has_os() && TookTooLong(facts, "os"));
 }
 
 absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid) {

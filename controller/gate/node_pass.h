@@ -29,6 +29,9 @@ bool HaveEqualKeys(const NodePassRecord& one, const NodePassRecord& other);
 // Whether facts with this v1::OsFacts::boot_id are from before the node's last boot, and say
 // nothing about the kernel and the GPUs that it has now. False where either boot is not known.
 bool AreFromBeforeBoot(absl::string_view facts_boot_id, const NodeRecord& node);
+// Whether kernel, driver or GPUs are missing in these facts because a probe took too long, which
+// says nothing about them either.
+bool LackPassKeys(const v1::Facts& facts);
 // Whether the machine with this uuid has passed with the properties that its newest facts report;
 // not, as long as those are from before its last boot. NotFound: there is no such machine.
 absl::StatusOr<bool> HoldsPass(Transaction& txn, const std::string& node_uuid);

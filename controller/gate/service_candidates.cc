@@ -15,6 +15,7 @@ namespace {
 struct Told {
   NodePassRecord properties;
   std::string boot_id;
+  bool lacks_keys = false;
 };
 
 bool IsFromSlurm(const NodeServiceRecord& service) {
@@ -104,6 +105,7 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     Told& of_node = told[name];
     SetPassKeys(facts, of_node.properties);
     of_node.boot_id = facts.os().boot_id();
+    of_node.lacks_keys = LackPassKeys(facts);
   }));
 
   std::map<std::string, ServiceCandidate> candidates;
@@ -122,7 +124,7 @@ absl::StatusOr<std::map<std::string, ServiceCandidate>> ReadServiceCandidates(Tr
     const absl::StatusOr<NodePassRecord> pass = txn.node_service().GetPass(node.uuid);
     if (!pass.ok() && !absl::IsNotFound(pass.status())) return pass.status();
     const Told& now = told[node.name];
-    candidate.awaits_facts = pass.ok() && AreFromBeforeBoot(now.boot_id, node);
+    candidate.awaits_facts = pass.ok() && (now.lacks_keys || AreFromBeforeBoot(now.boot_id, node));
     if (candidate.awaits_facts) {
       // Neither a pass nor a change.
     } else if (pass.ok() && HaveEqualKeys(*pass, now.properties)) {

@@ -24,8 +24,8 @@ struct ServiceCandidate {
   std::optional<NodeServiceRecord> stored;
   // The present state, with the node's pass, its facts and its last apply taken into account.
   ServiceState state = ServiceState::kEnrolled;
-  // It has passed, and has booted since it told its facts: whether it is still that machine is not
-  // known yet.
+  // It has passed, and has booted since it told its facts, or could not tell those of its pass in
+  // time: whether it is still that machine is not known yet.
   bool awaits_facts = false;
   std::string failed;               // the validation that quarantined it
   std::string testing;              // the validation that is running on it

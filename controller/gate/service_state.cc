@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/text/slurm_state.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -51,6 +52,11 @@ constexpr ServiceWordRow kServiceWords[] = {
 
 // The owner of drains of nodes that have not passed.
 constexpr absl::string_view kGate = "gate";
+// The text of the drain by a validation that is running.
+constexpr absl::string_view kBeingValidated = "being validated";
+// How the owners begin of drains by runs that reboot nodes, and of those by persons.
+constexpr absl::string_view kRun = "r-";
+constexpr absl::string_view kPersons[] = {"admin:", "operator:"};
 
 std::string HeldBecause(const slurm::SlurmNode& node) {
   return absl::StrCat(node.is_drained ? "drained by " : "taken down by ",
@@ -68,8 +74,8 @@ struct Standing {
 Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_view testing,
                     const ServiceHold* hold) {
   if (!testing.empty()) {
-    return {slurm::OwnReason(testing, "being validated"),
-            absl::StrCat("being validated: ", testing)};
+    return {slurm::OwnReason(testing, kBeingValidated),
+            absl::StrCat(kBeingValidated, ": ", testing)};
   }
   if (hold != nullptr) {
     // "ann" rather than "admin:ann".
@@ -136,6 +142,20 @@ absl::StatusOr<ServiceState> NextServiceState(ServiceState state, ServiceEvent e
   }
   return absl::FailedPreconditionError(absl::StrCat("a node that is ", ServiceStateName(state),
                                                     " cannot have ", ServiceEventName(event)));
+}
+
+KeptOutBy WhatKeepsOut(const slurm::SlurmNode& node) {
+  if (!node.is_drained && !node.is_held) return KeptOutBy::kItself;
+  const std::optional<std::string> owner = slurm::OwnerOf(node.reason);
+  if (!owner.has_value())
+    return node.reason_user == kSlurmUser ? KeptOutBy::kItself : KeptOutBy::kPerson;
+  if (absl::StartsWith(*owner, kRun) || node.reason == slurm::OwnReason(*owner, kBeingValidated) ||
+      node.reason == slurm::OwnReason(*owner, kBeingUpdated))
+    return KeptOutBy::kWork;
+  for (const absl::string_view person : kPersons) {
+    if (absl::StartsWith(*owner, person)) return KeptOutBy::kPerson;
+  }
+  return KeptOutBy::kItself;
 }
 
 absl::string_view ServiceWord(absl::string_view service) {

@@ -58,6 +58,18 @@ struct ServiceHold {
   bool is_quarantine = false;
 };
 
+// The reason of a rollout's hold while it has the node. It gives the node back, unlike one that has
+// failed.
+inline constexpr absl::string_view kBeingUpdated = "being updated";
+
+// What keeps a node out of Slurm that does not take jobs there.
+enum class KeptOutBy {
+  kItself,  // it is down, quarantined, not validated, drained by slurmctld itself, …
+  kWork,    // a validation, a run or a rollout has it, and gives it back
+  kPerson,  // somebody has drained it or taken it down, by Slurm or by Muster
+};
+KeptOutBy WhatKeepsOut(const slurm::SlurmNode& node);
+
 // The text of a service in one of few words, none of which names anybody, for counting: "in
 // service"; "resuming": in service, which Slurm has not been told yet; "down": in service, but
 // Slurm does not use it; "taken down"; "drained"; "quarantined"; "rebooted"; "being validated";
@@ -67,7 +79,7 @@ absl::string_view ServiceWord(absl::string_view service);
 
 // Never touches a drain that Muster did not make. `failed` is the validation that quarantined the
 // node; `testing` the one that is running on it, for which it is drained whatever its state.
-// `hold`: nullptr: nothing holds it. `awaits_facts`: it has booted since it told its facts; it is
+// `hold`: nullptr: nothing holds it. `awaits_facts`: its present facts are not known yet; it is
 // not given back then, and if it serves it is left alone. A node that does not answer Slurm is
 // given back once it does. One that answers and is down with a reason of Muster's is drained again,
 // or resumed: Slurm takes a node down that comes back from a boot, and would leave it so.

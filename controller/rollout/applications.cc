@@ -15,7 +15,7 @@ namespace {
 
 // How far back is looked.
 constexpr uint32_t kEarlierRollouts = 1000;
-constexpr uint32_t kEarlierRuns = 1000;
+constexpr uint32_t kEarlierRuns = 1000;  // that apply the playbook
 
 bool GivesStacks(const v1::CreateRolloutRequest& request) { return !request.node_stacks().empty(); }
 bool GivesStacks(const v1::CreateRunRequest&) { return false; }
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<Application>> ReadApplications(Transaction& txn,
     all.push_back(From(record, request, record.rollout_id));
     all.back().is_rollout = true;
   }
-  ASSIGN_OR_RETURN(const auto runs, txn.runs().List(kEarlierRuns));
+  ASSIGN_OR_RETURN(const auto runs, txn.runs().ListApplied(playbook, kEarlierRuns));
   for (const RunRecord& record : runs) {
     if (record.state != RunRecord::kSucceeded || !record.finished_at.has_value()) continue;
     const v1::CreateRunRequest request = controller::RequestOf(record);

@@ -28,7 +28,9 @@ struct Application {
   absl::Time finished_at;
 };
 
-// Those of the playbook among the newest rollouts and runs; the one that ended last comes first.
+// Those of the playbook, the one that ended last first: among the newest rollouts, and among
+// the newest runs that apply it to nodes that somebody chose: neither those of single nodes of
+// rollouts nor catch-ups.
 absl::StatusOr<std::vector<Application>> ReadApplications(Transaction& txn,
                                                           absl::string_view playbook);
 

@@ -1,15 +1,17 @@
 #include "controller/rollout/node_work.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "common/base/text/human_duration.h"
 #include "controller/gate/node_pass.h"
+#include "controller/gate/service_state.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/run/run_records.h"
 #include "controller/store/store.h"
@@ -29,7 +31,17 @@ constexpr absl::Duration kPassGrace = absl::Minutes(2);
 // some seconds. Slurm takes one that stays silent down after a while, by its SlurmdTimeout.
 constexpr absl::Duration kAnswerGrace = absl::Minutes(5);
 
+// How the owners begin of the holds by conditions of the node's health.
+constexpr absl::string_view kOfHealth = "health:";
+
 using Progress = absl::StatusOr<std::optional<NodeMove>>;
+// One for each node: its own health's, if there is one.
+using HoldsByUuid = std::map<std::string, NodeHoldRecord>;
+
+// A person's, or that of other work; not that of the node's own health.
+bool IsOnPurpose(const NodeHoldRecord& hold) {
+  return !hold.is_quarantine && !absl::StartsWith(hold.owner, kOfHealth);
+}
 
 NodeMove Move(size_t node, NodeEvent event, std::string message = "") {
   NodeMove move;
@@ -122,8 +134,19 @@ std::optional<NodeMove> StaysDown(const RolloutNodeRecord& node, size_t index,
                            " state=resume, then muster node resume ", node.node));
 }
 
+// Whoever keeps the node out did so on purpose, or it was out before: it stays out as well as done.
+// A node that served before and that slurmctld or its own health has taken out since has failed.
+NodeMove StaysOut(const RolloutNodeRecord& node, size_t index, bool is_purpose,
+                  absl::string_view why, absl::string_view remedy) {
+  if (is_purpose || !node.was_available)
+    return Move(index, NodeEvent::kBack, absl::StrCat("stays out of service: ", why));
+  return Move(index, NodeEvent::kUntested,
+              absl::StrCat("it went out of service while it was updated: ", why, ": ", remedy,
+                           ", then muster node resume ", node.node));
+}
+
 std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, const Observation& seen,
-                                const std::set<std::string>& held) {
+                                const HoldsByUuid& held) {
   const RolloutNodeRecord& node = rollout.nodes[index];
   if (!seen.trouble.empty() || seen.at < node.since) return std::nullopt;
   const auto in_slurm = seen.nodes.find(node.node);
@@ -138,10 +161,17 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
   const bool is_others = (slurm_node.is_drained || slurm_node.is_held) &&
                          !slurm::OwnerOf(slurm_node.reason).has_value();
   if (is_others) {
-    return Move(index, NodeEvent::kBack, absl::StrCat("stays out of service: ", slurm_node.reason));
+    const bool is_purpose = validation::WhatKeepsOut(slurm_node) == validation::KeptOutBy::kPerson;
+    return StaysOut(
+        node, index, is_purpose, slurm_node.reason,
+        absl::StrCat("mend that; scontrol update nodename=", node.node, " state=resume"));
   }
-  if (held.count(node.node_uuid) > 0)
-    return Move(index, NodeEvent::kBack, "stays out of service: somebody drained it");
+  if (const auto hold = held.find(node.node_uuid); hold != held.end()) {
+    const NodeHoldRecord& by = hold->second;
+    return StaysOut(node, index, IsOnPurpose(by),
+                    absl::StrCat(by.is_quarantine ? "quarantined: " : "drained: ", by.reason),
+                    absl::StrCat("see muster health ", node.node));
+  }
   if (std::optional<NodeMove> move = WithoutPass(rollout, index, slurm_node, seen.at)) return move;
   return StaysDown(node, index, slurm_node, seen);
 }
@@ -151,10 +181,12 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
 absl::StatusOr<std::vector<NodeMove>> ReadProgress(Transaction& txn, const ActiveRollout& rollout,
                                                    const Observation& seen) {
   std::vector<NodeMove> moves;
-  std::set<std::string> held;  // by others than rollouts of these nodes
+  HoldsByUuid held;  // by others than rollouts of these nodes
   ASSIGN_OR_RETURN(const std::vector<NodeHoldRecord> holds, txn.node_holds().List());
   for (const NodeHoldRecord& hold : holds) {
-    if (hold.owner != rollout.record.rollout_id) held.insert(hold.node_uuid);
+    if (hold.owner == rollout.record.rollout_id) continue;
+    const auto [at, is_first] = held.try_emplace(hold.node_uuid, hold);
+    if (!is_first && IsOnPurpose(at->second) && !IsOnPurpose(hold)) at->second = hold;
   }
   for (size_t i = 0; i < rollout.nodes.size(); ++i) {
     const RolloutNodeRecord& node = rollout.nodes[i];

@@ -99,8 +99,8 @@ absl::StatusOr<StoredPolicy> ReadPolicy(Transaction& txn, const Inventory& inven
     view.accepted = PolicyView::Acceptance{each.bundle, each.created_by, each.created_at, ""};
     known_at = each.finished_at;
   }
-  // The policy's last rollout was of what was accepted last then. Runs from before it may be too
-  // many to be found again.
+  // The policy's last rollout was of what was accepted last then. Rollouts from before it may be
+  // too many to be found again.
   if (is_of_playbook && known_at < view.last->created_at &&
       (!view.accepted.has_value() || view.accepted->bundle != view.last->pair.bundle)) {
     view.accepted =

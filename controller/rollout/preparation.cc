@@ -23,13 +23,6 @@
 namespace muster::controller::rollout {
 namespace {
 
-ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name) {
-  const Node* node = inventory.FindNode(name);
-  if (node == nullptr) return {};
-  const Rack* rack = inventory.FindRack(node->rack);
-  return {node->rack, rack == nullptr ? "" : rack->switch_name};
-}
-
 // Storage before login, since login nodes mount it, and last what jobs are started by: the nodes of
 // slurmctld, the first of which is the one that is in charge.
 void PutInOrder(const Inventory& inventory, std::vector<const Node*>& others) {
@@ -121,6 +114,13 @@ absl::StatusOr<v1::CreateRolloutRequest> Complete(const RolloutCollaborators& wi
 }
 
 }  // namespace
+
+ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name) {
+  const Node* node = inventory.FindNode(name);
+  if (node == nullptr) return {};
+  const Rack* rack = inventory.FindRack(node->rack);
+  return {node->rack, rack == nullptr ? "" : rack->switch_name};
+}
 
 bool MayBeTemporary(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) || absl::IsUnavailable(status) ||

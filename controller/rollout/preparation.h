@@ -8,8 +8,9 @@
 #include "muster/v1/rollout.pb.h"
 
 namespace muster::controller {
+class Inventory;
 struct RunActor;
-}
+}  // namespace muster::controller
 
 namespace muster::controller::rollout {
 
@@ -29,6 +30,9 @@ v1::CreateRunRequest RunOf(const v1::CreateRolloutRequest& request, const std::s
 
 // Whether trying again may help: other work ends, the store or Slurm answers again.
 bool MayBeTemporary(const absl::Status& status);
+
+// Where the inventory has the node; nowhere, if it does not have it.
+ActiveRollout::Place PlaceOf(const Inventory& inventory, const std::string& name);
 
 // For a rollout in the store. The inventory's newest revision tells the racks.
 absl::StatusOr<ActiveRollout> ReadActive(const RolloutCollaborators& with,

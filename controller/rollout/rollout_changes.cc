@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
+#include "controller/gate/service_state.h"
 #include "controller/store/store.h"
 
 namespace muster::controller::rollout {
@@ -56,7 +57,8 @@ absl::Status PutHold(Transaction& txn, const RolloutNodeRecord& node, absl::Time
     case v1::ROLLOUT_STEP_REQUEUING:
     case v1::ROLLOUT_STEP_APPLYING:
     case v1::ROLLOUT_STEP_VALIDATING:
-      return txn.node_holds().Put({node.node_uuid, node.rollout_id, "being updated", now});
+      return txn.node_holds().Put(
+          {node.node_uuid, node.rollout_id, std::string(validation::kBeingUpdated), now});
     case v1::ROLLOUT_STEP_FAILED:
       return txn.node_holds().Put(
           {node.node_uuid, node.rollout_id,

@@ -30,6 +30,7 @@ struct BootRecord {
   std::string image;     // digest; "": a disk, or an image that is not there
   std::string order_id;  // of the order that it carries out; "": none
   absl::Time began_at;
+  bool is_signed = false;  // it boots what was signed
 };
 
 struct BootStepRecord {
@@ -45,6 +46,7 @@ struct BootStepRecord {
 struct BootDiskRecord {
   std::string node;
   std::string boot_id;  // of the boot that wrote it
+  std::string mac;      // the machine that made it; "": not known
   std::string what;     // "debian-worker-disk@1a2b3c4d5e6f"
   std::string image;    // its digest
   absl::Time written_at;
@@ -63,6 +65,8 @@ class BootTable {
 
   // Inserts or replaces by node.
   virtual absl::Status PutDisk(const BootDiskRecord& disk) = 0;
+  // Does nothing where nothing is known of the node's disk.
+  virtual absl::Status RemoveDisk(absl::string_view node) = 0;
   virtual absl::StatusOr<std::vector<BootDiskRecord>> ListDisks() = 0;
 
   // Adds a boot, and removes all but the newest `keep` of its node with their steps.
@@ -71,6 +75,8 @@ class BootTable {
   virtual absl::Status AppendStep(const BootStepRecord& step) = 0;
   // When the newest boot of the node began. NotFound: none is known.
   virtual absl::StatusOr<absl::Time> NewestOf(absl::string_view node) = 0;
+  // When the last step of the node's newest boot was seen. NotFound: none is known.
+  virtual absl::StatusOr<absl::Time> NewestStepOf(absl::string_view node) = 0;
   // The newest boot of each node.
   virtual absl::StatusOr<std::vector<BootRecord>> ListNewest() = 0;
   // The steps of those, oldest first.

@@ -295,6 +295,10 @@ struct RunRecord {
   std::string message;
   std::string catches_up_run_id;
   RunMandate mandate = {};  // for a catch-up run: that of the missed run
+  // The playbook that it applies whole to nodes that somebody chose. Empty: it only checks, applies
+  // the tasks of some tags, catches up nodes that missed a run, or is that of one node of a
+  // rollout. Absent: not known, for a run of an older version. Stays as it was first put.
+  std::optional<std::string> applies = std::nullopt;
 };
 
 // The state of one node in a run.
@@ -322,6 +326,9 @@ class RunTable {
   virtual absl::Status ForEachFromNewest(
       absl::FunctionRef<absl::StatusOr<bool>(const RunRecord& run)> fn) = 0;
   virtual absl::StatusOr<std::vector<RunRecord>> ListRunning() = 0;
+  // Those that succeeded and apply the playbook, or of which that is not known. Newest first.
+  virtual absl::StatusOr<std::vector<RunRecord>> ListApplied(absl::string_view playbook,
+                                                             uint32_t limit) = 0;
   virtual absl::Status PutNode(const RunNodeRecord& node) = 0;
   virtual absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) = 0;
   // NotFound: the node has no part in the run.

@@ -13,8 +13,11 @@ namespace muster {
 // neither IPv4 nor IPv6 stays as it is.
 std::string PeerAddress(absl::string_view peer);
 
-// The network that counts as one peer, whatever its port: "10.0.0.1", "2001:db8:0:1::/64". A
-// machine chooses freely within the /64 of its network.
+// The address alone, in one spelling: "10.0.0.1", "2001:db8::7", "fe80::1%eth0".
+std::string PeerHost(absl::string_view peer);
+
+// The addresses that one machine may choose among: "10.0.0.1", "2001:db8:0:1::/64". Root of a
+// machine has any address of its /64, and so do all machines of the network.
 std::string PeerNetwork(absl::string_view peer);
 
 // The port that the peer has connected from; nullopt: it is neither IPv4 nor IPv6.

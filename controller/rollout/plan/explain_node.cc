@@ -54,11 +54,16 @@ std::string ExplainDraining(const RolloutView& view, const NodeView& node) {
 // The nodes that are out of service, counted against one limit.
 std::string OutOfService(const RolloutView& view, const NodeView& node, SlotLimit limit) {
   std::vector<std::string> names;
+  const auto is_near = [&](const auto& other, bool of_cluster) {
+    return limit == SlotLimit::kRack     ? other.rack == node.rack
+           : limit == SlotLimit::kSwitch ? other.switch_name == node.switch_name
+                                         : of_cluster;
+  };
   for (const NodeView& other : view.nodes) {
-    const bool is_near = limit == SlotLimit::kRack     ? other.rack == node.rack
-                         : limit == SlotLimit::kSwitch ? other.switch_name == node.switch_name
-                                                       : true;
-    if (is_near && IsOut(other)) names.push_back(other.name);
+    if (is_near(other, true) && IsOut(other)) names.push_back(other.name);
+  }
+  for (const OtherWorker& other : view.others_out) {
+    if (is_near(other, false)) names.push_back(other.name);
   }
   const size_t count = names.size();
   std::string list = FoldHostlist(std::move(names));

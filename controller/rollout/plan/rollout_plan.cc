@@ -36,10 +36,15 @@ size_t CountPending(const RolloutView& view) {
                        [](const NodeView& node) { return node.step == v1::ROLLOUT_STEP_PENDING; });
 }
 
-bool IsUnhealthy(const NodeView& node) {
-  return node.step == v1::ROLLOUT_STEP_DONE && node.was_available && !node.is_available &&
-         !node.is_removed;
+// It was updated, and does not serve any more as it did before; what a person has drained since is
+// that person's.
+bool WentOut(const NodeView& node) {
+  return node.step == v1::ROLLOUT_STEP_DONE && node.was_available && IsOut(node) &&
+         !node.is_persons;
 }
+
+// Nothing but the update may be the reason.
+bool IsUnhealthy(const NodeView& node) { return WentOut(node) && !node.is_worked_on; }
 
 // The nodes with an outcome, by the time at which they ended.
 std::vector<const NodeView*> Outcomes(const RolloutView& view) {
@@ -263,9 +268,10 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
 
 void DecideSoaking(const RolloutView& view, std::vector<Decision>& decisions) {
   if (!view.slurm_trouble.empty() || view.now - view.wave_since < view.limits.soak) return;
-  // A connection that broke a moment ago says nothing.
+  // A connection that broke a moment ago says nothing, and what other work has comes back from it.
   for (const NodeView& node : view.nodes) {
-    if (IsUnhealthy(node) && !node.is_connected && !IsAway(view, node)) return;
+    const bool is_back_soon = node.is_worked_on || (!node.is_connected && !IsAway(view, node));
+    if (WentOut(node) && is_back_soon) return;
   }
   if (std::string why = OutAfterUpdate(view); !why.empty()) {
     decisions.push_back(Stop(view, std::move(why)));

@@ -33,6 +33,13 @@ struct NodeView {
   // Connected, and Slurm may start jobs on it; without a Slurm, and of a node that is no worker:
   // connected. A node that is not available is unavailable for whatever reason.
   bool is_available = false;
+  // Slurm's power saving has powered it down, or powers it down or up: it serves, since a job that
+  // needs it has it powered up, but its agent need not be connected.
+  bool is_power_saved = false;
+  // Other work, a validation or a run, keeps it out of service, and gives it back.
+  bool is_worked_on = false;
+  // A person keeps it out of service.
+  bool is_persons = false;
   // No job can start on it: somebody drained it, it is down, or Slurm does not know it.
   bool is_drained = false;
   bool is_silent = false;      // slurmctld does not reach its slurmd, so that no job starts there
@@ -51,6 +58,13 @@ inline constexpr absl::Duration kAwayGrace = absl::Minutes(10);
 // Within the failure budget, so many failures in a row are too many all the same.
 inline constexpr int kFailuresInARow = 3;
 
+// A worker of the cluster that is no node of the rollout.
+struct OtherWorker {
+  std::string name;
+  std::string rack;         // "": in none
+  std::string switch_name;  // "": not known
+};
+
 struct RolloutView {
   v1::RolloutState state = v1::ROLLOUT_STATE_ROLLING;
   std::string message;
@@ -66,6 +80,9 @@ struct RolloutView {
   absl::Time now;
   absl::TimeZone zone;          // of the windows
   std::vector<NodeView> nodes;  // in the order of the inventory
+  // Those that are out of service: they count within their racks and behind their switches, where
+  // there are such limits.
+  std::vector<OtherWorker> others_out;
 };
 
 struct Decision {
@@ -93,7 +110,8 @@ struct Decision {
 //
 // - At most max_unavailable nodes are out of service: a node that is available is only taken where
 //   those that are not, and those that are active, leave room for one more; in its rack and behind
-//   its switch likewise. A node that is out already costs nothing, but at most max_unavailable
+//   its switch likewise, where the cluster's other workers count, too. A node that Slurm's
+//   power saving has is not out. One that is out already costs nothing, but at most max_unavailable
 //   nodes are active at once, whatever they were before.
 // - Only kRolling takes nodes, only inside a window, while Slurm answers, and only up to the size
 //   of the wave, in which skipped nodes do not count: others take their places. Nodes that are not
@@ -112,8 +130,9 @@ struct Decision {
 //   which no job can start. A node whose jobs are being requeued is idle as a draining one is.
 // - More than failure_budget failures beyond the forgiven ones, or three in a row (by the time at
 //   which they ended) within it, pause the rollout or roll it back. So does a node that is done and
-//   was available before but is not any more, when a wave has soaked, unless it is forgiven. A
-//   rollout that would pause when every node is over completes instead.
+//   was available before but is not any more, when a wave has soaked, unless it is forgiven, or a
+//   person keeps it out. One that other work keeps out is waited for. A rollout that would pause
+//   when every node is over completes instead.
 // - A wave is done when its nodes are taken and over; the last one completes the rollout.
 // - In kAborting and kRollingBack pending and draining nodes are left out, and those whose run has
 //   not begun; the rollout settles when no node is active. In kPaused active nodes continue, and

@@ -5,23 +5,28 @@
 namespace muster::controller::rollout {
 
 bool IsOut(const NodeView& node) {
-  return !node.is_removed && (!node.is_available || IsActive(node.step));
+  const bool serves = node.is_available || node.is_power_saved;
+  return !node.is_removed && (!serves || IsActive(node.step));
 }
 
 Slots::Slots(const RolloutView& view) : limits_(view.limits) {
   for (const NodeView& node : view.nodes) {
-    if (node.is_worker && IsOut(node)) Add(node, {1, IsActive(node.step) ? 1u : 0u});
+    if (!node.is_worker || !IsOut(node)) continue;
+    const Count one = {1, IsActive(node.step) ? 1u : 0u};
+    Add(one, cluster_);
+    AddNear(one, node.rack, node.switch_name);
   }
+  for (const OtherWorker& other : view.others_out) AddNear({1, 0}, other.rack, other.switch_name);
 }
 
-void Slots::Add(const NodeView& node, Count more) {
-  const auto add = [more](Count& count) {
-    count.out += more.out;
-    count.active += more.active;
-  };
-  add(cluster_);
-  if (limits_.max_per_rack > 0 && !node.rack.empty()) add(racks_[node.rack]);
-  if (limits_.max_per_switch > 0 && !node.switch_name.empty()) add(switches_[node.switch_name]);
+void Slots::Add(Count more, Count& count) {
+  count.out += more.out;
+  count.active += more.active;
+}
+
+void Slots::AddNear(Count more, absl::string_view rack, absl::string_view switch_name) {
+  if (limits_.max_per_rack > 0 && !rack.empty()) Add(more, racks_[rack]);
+  if (limits_.max_per_switch > 0 && !switch_name.empty()) Add(more, switches_[switch_name]);
 }
 
 // A node that is out already makes no difference to the service, but all work is limited.
@@ -44,6 +49,10 @@ SlotLimit Slots::LimitOn(const NodeView& node) const {
   return SlotLimit::kNone;
 }
 
-void Slots::Take(const NodeView& node) { Add(node, {node.is_available ? 1u : 0u, 1}); }
+void Slots::Take(const NodeView& node) {
+  const Count one = {node.is_available ? 1u : 0u, 1};
+  Add(one, cluster_);
+  AddNear(one, node.rack, node.switch_name);
+}
 
 }  // namespace muster::controller::rollout

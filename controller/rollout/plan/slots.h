@@ -1,4 +1,4 @@
-// Counts the nodes of a rollout that are out of service, against the limits. Pure.
+// Counts the nodes that are out of service, against a rollout's limits. Pure.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
@@ -7,7 +7,8 @@
 
 namespace muster::controller::rollout {
 
-// It takes no jobs, or will soon take none because it is being updated.
+// It takes no jobs, or will soon take none because it is being updated. What Slurm's power saving
+// has is not out: it takes jobs.
 bool IsOut(const NodeView& node);
 
 // The limit that keeps a node from being taken.
@@ -30,7 +31,8 @@ class Slots {
   };
   using Counts = absl::flat_hash_map<absl::string_view, Count>;
 
-  void Add(const NodeView& node, Count more);
+  static void Add(Count more, Count& count);
+  void AddNear(Count more, absl::string_view rack, absl::string_view switch_name);
   static bool Fits(Count count, bool is_available, uint32_t limit);
   static bool Fits(const Counts& counts, absl::string_view place, bool is_available,
                    uint32_t limit);

@@ -66,10 +66,18 @@ absl::StatusOr<std::vector<BootOrderRecord>> SociBootTable::ListOrders() {
 absl::Status SociBootTable::PutDisk(const BootDiskRecord& disk) {
   return Guard(context_.path, "boots.PutDisk", [&]() -> absl::Status {
     context_.session
-        << "INSERT OR REPLACE INTO boot_disks (node, boot_id, what, image, written_at, "
-           "outcome, is_signed) VALUES (:node, :id, :what, :image, :at, :outcome, :signed)",
-        use(disk.node), use(disk.boot_id), use(disk.what), use(disk.image), use(disk.written_at),
-        use(disk.outcome), use(disk.is_signed);
+        << "INSERT OR REPLACE INTO boot_disks (node, boot_id, mac, what, image, written_at, "
+           "outcome, is_signed) VALUES (:node, :id, :mac, :what, :image, :at, :outcome, :signed)",
+        use(disk.node), use(disk.boot_id), use(disk.mac), use(disk.what), use(disk.image),
+        use(disk.written_at), use(disk.outcome), use(disk.is_signed);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SociBootTable::RemoveDisk(absl::string_view node) {
+  return Guard(context_.path, "boots.RemoveDisk", [&]() -> absl::Status {
+    const std::string of(node);
+    context_.session << "DELETE FROM boot_disks WHERE node = :node", use(of);
     return absl::OkStatus();
   });
 }
@@ -79,9 +87,10 @@ absl::StatusOr<std::vector<BootDiskRecord>> SociBootTable::ListDisks() {
       context_.path, "boots.ListDisks", [&]() -> absl::StatusOr<std::vector<BootDiskRecord>> {
         BootDiskRecord row;
         soci::statement statement =
-            (context_.session.prepare << "SELECT node, boot_id, what, image, written_at, outcome, "
-                                         "is_signed FROM boot_disks ORDER BY node",
-             into(row.node), into(row.boot_id), into(row.what), into(row.image),
+            (context_.session.prepare
+                 << "SELECT node, boot_id, mac, what, image, written_at, outcome, "
+                    "is_signed FROM boot_disks ORDER BY node",
+             into(row.node), into(row.boot_id), into(row.mac), into(row.what), into(row.image),
              into(row.written_at), into(row.outcome), into(row.is_signed));
         return ReadAll(statement, row);
       });
@@ -90,10 +99,10 @@ absl::StatusOr<std::vector<BootDiskRecord>> SociBootTable::ListDisks() {
 absl::Status SociBootTable::Append(const BootRecord& boot, uint32_t keep) {
   return Guard(context_.path, "boots.Append", [&]() -> absl::Status {
     const int64_t kept = keep;
-    context_.session << "INSERT INTO boots (boot_id, node, mac, what, image, order_id, began_at) "
-                        "VALUES (:id, :node, :mac, :what, :image, :order, :at)",
+    context_.session << "INSERT INTO boots (boot_id, node, mac, what, image, order_id, began_at, "
+                        "is_signed) VALUES (:id, :node, :mac, :what, :image, :order, :at, :signed)",
         use(boot.boot_id), use(boot.node), use(boot.mac), use(boot.what), use(boot.image),
-        use(boot.order_id), use(boot.began_at);
+        use(boot.order_id), use(boot.began_at), use(boot.is_signed);
     context_.session << "DELETE FROM boots WHERE node = :node AND number NOT IN (SELECT number "
                         "FROM boots WHERE node = :same ORDER BY number DESC LIMIT :keep)",
         use(boot.node, "node"), use(boot.node, "same"), use(kept, "keep");
@@ -124,19 +133,32 @@ absl::StatusOr<absl::Time> SociBootTable::NewestOf(absl::string_view node) {
   });
 }
 
+absl::StatusOr<absl::Time> SociBootTable::NewestStepOf(absl::string_view node) {
+  return Guard(context_.path, "boots.NewestStepOf", [&]() -> absl::StatusOr<absl::Time> {
+    absl::Time time;
+    const std::string of(node);
+    soci::statement statement =
+        (context_.session.prepare
+             << "SELECT time FROM boot_steps WHERE boot_id = (SELECT boot_id FROM boots "
+                "WHERE node = :node ORDER BY number DESC LIMIT 1) ORDER BY sequence DESC LIMIT 1",
+         into(time), use(of));
+    if (ReadOne(statement)) return time;
+    return absl::NotFoundError("no step of a boot of this node");
+  });
+}
+
 absl::StatusOr<std::vector<BootRecord>> SociBootTable::ListNewest() {
-  return Guard(
-      context_.path, "boots.ListNewest", [&]() -> absl::StatusOr<std::vector<BootRecord>> {
-        BootRecord row;
-        soci::statement statement =
-            (context_.session.prepare
-                 << "SELECT boot_id, node, mac, what, image, order_id, began_at FROM boots "
-                    "WHERE number IN "
-                 << kNewestBoots << " ORDER BY node",
-             into(row.boot_id), into(row.node), into(row.mac), into(row.what), into(row.image),
-             into(row.order_id), into(row.began_at));
-        return ReadAll(statement, row);
-      });
+  return Guard(context_.path, "boots.ListNewest", [&]() -> absl::StatusOr<std::vector<BootRecord>> {
+    BootRecord row;
+    soci::statement statement =
+        (context_.session.prepare
+             << "SELECT boot_id, node, mac, what, image, order_id, began_at, is_signed FROM boots "
+                "WHERE number IN "
+             << kNewestBoots << " ORDER BY node",
+         into(row.boot_id), into(row.node), into(row.mac), into(row.what), into(row.image),
+         into(row.order_id), into(row.began_at), into(row.is_signed));
+    return ReadAll(statement, row);
+  });
 }
 
 absl::StatusOr<std::vector<BootStepRecord>> SociBootTable::ListNewestSteps() {

@@ -26,13 +26,13 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
   return (session.prepare << "SELECT run_id, state, request, created_by, created_at, finished_at, "
                              "inventory_revision, current_play, plays, message, "
                              "catches_up_run_id, mandate_actor, mandate_serial, mandate_ends, "
-                             "created_at FROM runs "
+                             "created_at, applies FROM runs "
                           << where,
           into(run.run_id), into(run.state), into(run.request), into(run.created_by),
           into(run.created_at), into(run.finished_at), into(run.inventory_revision),
           into(run.current_play), into(row.plays), into(run.message), into(run.catches_up_run_id),
           into(run.mandate.actor), into(run.mandate.serial), into(run.mandate.certificate_ends),
-          into(run.mandate.asked_at));
+          into(run.mandate.asked_at), into(run.applies));
 }
 
 soci::details::prepare_temp_type SelectNodes(soci::session& session, const char* where,
@@ -65,10 +65,10 @@ absl::Status SociRunTable::Put(const RunRecord& run) {
     context_.session
         << "INSERT INTO runs (run_id, state, request, created_by, created_at, finished_at, "
            "inventory_revision, current_play, plays, message, catches_up_run_id, mandate_actor, "
-           "mandate_serial, mandate_ends) VALUES (:id, "
+           "mandate_serial, mandate_ends, applies) VALUES (:id, "
            ":state, CAST(:request AS BLOB), :by, :created, :finished, :revision, :play, "
            "CAST(:plays AS BLOB), :message, :catches_up, :mandate_actor, :mandate_serial, "
-           ":mandate_ends) "
+           ":mandate_ends, :applies) "
            "ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, "
            "request = excluded.request, created_by = excluded.created_by, "
            "created_at = excluded.created_at, finished_at = excluded.finished_at, "
@@ -80,7 +80,7 @@ absl::Status SociRunTable::Put(const RunRecord& run) {
         use(run.run_id), use(run.state), use(run.request), use(run.created_by), use(run.created_at),
         use(run.finished_at), use(run.inventory_revision), use(run.current_play), use(plays),
         use(run.message), use(run.catches_up_run_id), use(run.mandate.actor),
-        use(run.mandate.serial), use(run.mandate.certificate_ends);
+        use(run.mandate.serial), use(run.mandate.certificate_ends), use(run.applies);
     return absl::OkStatus();
   });
 }
@@ -125,6 +125,22 @@ absl::StatusOr<std::vector<RunRecord>> SociRunTable::ListRunning() {
     RunRow row;
     soci::statement statement =
         Select(context_.session, "WHERE state = 1 ORDER BY created_at, rowid", row);
+    return ToRecords(ReadAll(statement, row));
+  });
+}
+
+absl::StatusOr<std::vector<RunRecord>> SociRunTable::ListApplied(absl::string_view playbook,
+                                                                 uint32_t limit) {
+  return Guard(context_.path, "runs.ListApplied", [&]() -> absl::StatusOr<std::vector<RunRecord>> {
+    RunRow row;
+    const std::string key(playbook);
+    const int64_t count = limit;
+    soci::statement statement =
+        (Select(context_.session,
+                "WHERE state = 2 AND (applies = :playbook OR applies IS NULL) "
+                "ORDER BY created_at DESC, rowid DESC LIMIT :count",
+                row),
+         use(key), use(count));
     return ToRecords(ReadAll(statement, row));
   });
 }

@@ -145,6 +145,8 @@ class SociRunTable final : public RunTable {
   absl::Status ForEachFromNewest(
       absl::FunctionRef<absl::StatusOr<bool>(const RunRecord& run)> fn) override;
   absl::StatusOr<std::vector<RunRecord>> ListRunning() override;
+  absl::StatusOr<std::vector<RunRecord>> ListApplied(absl::string_view playbook,
+                                                     uint32_t limit) override;
   absl::Status PutNode(const RunNodeRecord& node) override;
   absl::StatusOr<std::vector<RunNodeRecord>> ListNodes(absl::string_view run_id) override;
   absl::StatusOr<RunNodeRecord> GetNode(absl::string_view run_id, absl::string_view node) override;
@@ -386,10 +388,12 @@ class SociBootTable final : public BootTable {
   absl::Status RemoveOrder(absl::string_view node, absl::string_view order_id) override;
   absl::StatusOr<std::vector<BootOrderRecord>> ListOrders() override;
   absl::Status PutDisk(const BootDiskRecord& disk) override;
+  absl::Status RemoveDisk(absl::string_view node) override;
   absl::StatusOr<std::vector<BootDiskRecord>> ListDisks() override;
   absl::Status Append(const BootRecord& boot, uint32_t keep) override;
   absl::Status AppendStep(const BootStepRecord& step) override;
   absl::StatusOr<absl::Time> NewestOf(absl::string_view node) override;
+  absl::StatusOr<absl::Time> NewestStepOf(absl::string_view node) override;
   absl::StatusOr<std::vector<BootRecord>> ListNewest() override;
   absl::StatusOr<std::vector<BootStepRecord>> ListNewestSteps() override;
   absl::StatusOr<std::vector<BootStepRecord>> ListStepsBefore(uint64_t sequence,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace soci {
 
-// Times are microseconds since 1970; an absent time is NULL.
+// Times are microseconds since 1970; an absent time or text is NULL.
 template <>
 struct type_conversion<absl::Time> {
   using base_type = long long;
@@ -34,6 +35,19 @@ struct type_conversion<std::optional<absl::Time>> {
   }
   static void to_base(const std::optional<absl::Time>& in, base_type& out, indicator& ind) {
     out = in.has_value() ? absl::ToUnixMicros(*in) : 0;
+    ind = in.has_value() ? i_ok : i_null;
+  }
+};
+
+template <>
+struct type_conversion<std::optional<std::string>> {
+  using base_type = std::string;
+  static void from_base(const base_type& in, indicator ind, std::optional<std::string>& out) {
+    out.reset();
+    if (ind != i_null) out = in;
+  }
+  static void to_base(const std::optional<std::string>& in, base_type& out, indicator& ind) {
+    out = in.value_or("");
     ind = in.has_value() ? i_ok : i_null;
   }
 };

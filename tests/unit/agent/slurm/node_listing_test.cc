@@ -66,6 +66,31 @@ TEST(SlurmNodes, TellWhatIsNotMustersToUndo) {
   EXPECT_EQ(HeldBecause(nodes[5]), "taken down by alice: fan");
 }
 
+// A reason with something behind it would be nobody's, and Muster would never remove its own drain.
+TEST(SlurmNodes, WhatFollowsAReasonIsNoPartOfIt) {
+  const std::vector<v1::SlurmNode> nodes = ParseSlurmNodes(
+      "NodeName=c001 State=IDLE+DRAIN Reason=muster:u-1 being updated [root@2026-11-21T08:00:00] "
+      "Comment=moved to [rack 7] in May Extra=asset [ann@2021-01-01] 4711\n"
+      "NodeName=c002 State=DOWN Reason=Not responding [slurm@Unknown]  Extra={\"a\": [1]}\n"
+      "NodeName=c003 State=IDLE+DRAIN Reason=ask [bob@site] first Extra=x [y@z]\n");
+  ASSERT_THAT(nodes, SizeIs(3));
+  EXPECT_EQ(nodes[0].reason(), "muster:u-1 being updated");
+  EXPECT_EQ(nodes[0].reason_user(), "root");
+  EXPECT_EQ(nodes[1].reason(), "Not responding");
+  EXPECT_EQ(nodes[1].reason_user(), "slurm");
+  EXPECT_EQ(nodes[2].reason(), "ask [bob@site] first Extra=x [y@z]") << "without a time";
+  EXPECT_EQ(nodes[2].reason_user(), "");
+}
+
+TEST(SlurmNodes, OneThatRegisteredWithOtherHardwareTakesNoJobs) {
+  const std::vector<v1::SlurmNode> nodes =
+      ParseSlurmNodes("NodeName=c001 State=IDLE+INVALID_REG Partitions=batch\n");
+  ASSERT_THAT(nodes, SizeIs(1));
+  EXPECT_FALSE(nodes[0].takes_jobs());
+  EXPECT_FALSE(nodes[0].is_drained());
+  EXPECT_EQ(HeldBecause(nodes[0]), "");
+}
+
 TEST(SlurmNodes, ComeInPartsThatFitIntoAMessage) {
   std::vector<v1::SlurmNode> nodes;
   for (int i = 12'000; i > 0; --i) {

@@ -148,6 +148,24 @@ TEST_F(SlurmCommandsTest, WhatIsDrainedSoAlreadyIsFine) {
   EXPECT_THAT(Updates(), IsEmpty());
 }
 
+// slurmctld requeues or kills the jobs of a node that is drained while it powers up for them.
+TEST_F(SlurmCommandsTest, LeavesAloneWhatIsPoweredUpForAJob) {
+  processes_.On("scontrol --oneliner show node",
+                FakeProcessRunner::Prints(
+                    absl::StrCat("NodeName=c001 State=ALLOCATED+CLOUD+POWERING_UP\n"
+                                 "NodeName=c002 State=MIXED+POWERED_DOWN\n"
+                                 "NodeName=c003 State=IDLE+POWERED_DOWN\n"
+                                 "NodeName=c004 State=ALLOCATED+DRAIN+POWERING_UP Reason=",
+                                 kOurs, " [root@2026-11-21]\n")));
+  const v1::SlurmAnswer answer =
+      Drain({{"c001", ""}, {"c002", ""}, {"c003", ""}, {"c004", kOurs}}, "muster:v-1 failed");
+  EXPECT_THAT(LeftAlone(answer), ElementsAre("c001 it is being powered up for a job",
+                                             "c002 it is being powered up for a job",
+                                             "c004 it is being powered up for a job"));
+  EXPECT_THAT(Updates(), ElementsAre(HasSubstr("NodeName=c003 State=DRAIN")));
+  EXPECT_THAT(LeftAlone(Drain({{"c004", kOurs}}, kOurs)), IsEmpty()) << "as it is wished already";
+}
+
 TEST_F(SlurmCommandsTest, UndrainsItsOwnDrainAlone) {
   EXPECT_THAT(LeftAlone(Undrain("c003", kOurs)), ElementsAre("c003 drained by root: bad disk"));
   EXPECT_THAT(LeftAlone(Undrain("c001", kOurs)), IsEmpty()) << "is not drained";

@@ -98,6 +98,17 @@ class ServiceGateTest : public ::testing::Test {
     EXPECT_OK(store_->Update(
         [&](Transaction& txn) { return txn.nodes().PutFacts("u1", facts.SerializeAsString()); }));
   }
+  // What the agent tells when that probe has no result.
+  void SetUnknown(const std::string& probe, const std::string& reason) {
+    v1::Facts facts = facts_;
+    if (probe == "gpus") facts.clear_gpus();
+    if (probe == "os") facts.clear_os();
+    v1::UnknownFact& unknown = *facts.add_unknown();
+    unknown.set_probe(probe);
+    unknown.set_reason(reason);
+    EXPECT_OK(store_->Update(
+        [&](Transaction& txn) { return txn.nodes().PutFacts("u1", facts.SerializeAsString()); }));
+  }
   // Its agent connects from this boot.
   void Boot(const std::string& boot_id) {
     EXPECT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
@@ -237,6 +248,29 @@ TEST_F(ServiceGateTest, ANodeThatServesIsLeftAloneUntilItsFactsCome) {
   SetFacts("GPU-1", "6.12.0", "b2");
   ASSERT_OK(gate_.Reconcile());
   EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
+}
+
+// The driver may need half a minute to initialize its GPUs.
+TEST_F(ServiceGateTest, AProbeThatTookTooLongIsNoChange) {
+  for (const char* probe : {"gpus", "os"}) {
+    SCOPED_TRACE(probe);
+    SetFacts("GPU-1", "6.1.0");
+    Pass();
+    ASSERT_OK(gate_.Reconcile());
+    SetUnknown(probe, "no answer in 5s");
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_THAT(slurm_.calls, IsEmpty());
+    EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+  }
+  SetUnknown("gpus", "nvmlInit_v2: Driver/library version mismatch");
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_THAT(slurm_.calls.back(), HasSubstr("has not passed"));
+  // Nor is it a pass.
+  SetUnknown("gpus", "no answer in 5s");
+  const size_t calls = slurm_.calls.size();
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_FALSE(slurm_.nodes["c001"].takes_jobs);
+  EXPECT_EQ(slurm_.calls.size(), calls);
 }
 
 TEST_F(ServiceGateTest, WhereABootIsNotKnownTheFactsCount) {

@@ -55,6 +55,39 @@ TEST(ServiceState, EveryCellOfTheGridIsARowOrAnError) {
   }
 }
 
+TEST(ServiceState, TellsWhatKeepsANodeOut) {
+  const struct {
+    const char* user;
+    const char* reason;
+    KeptOutBy by;
+  } kRows[] = {
+      {"root", "bad disk", KeptOutBy::kPerson},
+      {"", "bad disk", KeptOutBy::kPerson},
+      {"slurm", "Low RealMemory", KeptOutBy::kItself},
+      {"root", "muster:admin:ann bad fan", KeptOutBy::kPerson},
+      {"root", "muster:operator:bob bad fan", KeptOutBy::kPerson},
+      {"root", "muster:v-7k3m9q2x being validated", KeptOutBy::kWork},
+      {"root", "muster:r-7k3m9q2x rebooting", KeptOutBy::kWork},
+      {"root", "muster:u-7k3m9q2x being updated", KeptOutBy::kWork},
+      {"root", "muster:u-7k3m9q2x update failed; see muster rollout", KeptOutBy::kItself},
+      {"root", "muster:v-7k3m9q2x failed this validation", KeptOutBy::kItself},
+      {"root", "muster:health:gpu_lost quarantined: Xid 79", KeptOutBy::kItself},
+      {"root", "muster:gate has not passed", KeptOutBy::kItself},
+  };
+  for (const auto& row : kRows) {
+    const slurm::SlurmNode node = {.name = "c001",
+                                   .state = "IDLE+DRAIN",
+                                   .is_drained = true,
+                                   .reason = row.reason,
+                                   .reason_user = row.user,
+                                   .is_held = true};
+    EXPECT_EQ(WhatKeepsOut(node), row.by) << row.reason;
+  }
+  // Slurm keeps reasons of before.
+  EXPECT_EQ(WhatKeepsOut({.name = "c001", .state = "DOWN*", .reason = "bad disk"}),
+            KeptOutBy::kItself);
+}
+
 slurm::SlurmNode Node(bool drained, const std::string& reason = "") {
   return {.name = "c001",
           .state = drained ? "IDLE+DRAIN" : "IDLE",

@@ -122,6 +122,15 @@ class Cluster : public InventorySource {
       return PutRun(txn, id, RunRecord::kSucceeded, bundle, limit, by);
     }));
   }
+  // Runs of rollouts, of one node each.
+  void AddNodeRuns(int count, const std::string& bundle) {
+    EXPECT_OK(store_.below().Update([&](Transaction& txn) {
+      for (int i = 0; i < count; ++i)
+        RETURN_IF_ERROR(PutRun(txn, absl::StrCat("r-one-", i), RunRecord::kSucceeded, bundle,
+                               Name(1), "admin:ann", /*applies=*/""));
+      return absl::OkStatus();
+    }));
+  }
 
   static std::string Name(int i) { return absl::StrCat("c00", i); }
   static std::string Uuid(int i) { return absl::StrCat("uuid-", i); }
@@ -291,7 +300,8 @@ class Cluster : public InventorySource {
   }
   absl::Status PutRun(Transaction& txn, const std::string& id, RunRecord::State state,
                       const std::string& bundle, const std::string& limit,
-                      const std::string& by = "admin:ann") {
+                      const std::string& by = "admin:ann",
+                      const std::string& applies = "site.yaml") {
     RunRecord run;
     run.run_id = id;
     run.state = state;
@@ -302,6 +312,7 @@ class Cluster : public InventorySource {
     run.request = request.SerializeAsString();
     run.created_by = by;
     run.inventory_revision = inventories_.size();
+    run.applies = applies;
     run.created_at = clock_.Now();
     if (state != RunRecord::kRunning) run.finished_at = clock_.Now();
     return txn.runs().Put(run);
@@ -360,7 +371,8 @@ class Cluster : public InventorySource {
     const std::string& bundle =
         request.plan_sha256().empty() ? request.bundle_sha256() : plan_file_.bundle_sha256();
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
-      RETURN_IF_ERROR(PutRun(txn, id, RunRecord::kRunning, bundle, request.limit(), by));
+      RETURN_IF_ERROR(
+          PutRun(txn, id, RunRecord::kRunning, bundle, request.limit(), by, /*applies=*/""));
       RunNodeRecord node;
       node.run_id = id;
       node.node = request.limit();

@@ -418,6 +418,19 @@ TEST(RolloutManager, RollsBackByItselfWhereAsked) {
   EXPECT_EQ(cluster.Await(ended.rolled_back_by()).state(), v1::ROLLOUT_STATE_COMPLETED);
 }
 
+TEST(RolloutManager, ManyRunsDoNotHideTheWayBack) {
+  Cluster cluster;
+  cluster.clock_.Advance(absl::Seconds(1));
+  cluster.AddNodeRuns(1000, kNewBundle);
+  cluster.clock_.Advance(absl::Seconds(1));
+  cluster.failing_bundles_ = {kNewBundle};
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
+  const std::string id = cluster.Create(request);
+  EXPECT_EQ(cluster.Get(id).previous_bundle_sha256(), kOldBundle);
+  EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_ROLLED_BACK);
+}
+
 TEST(RolloutManager, ABundleThatMayNotBeRunIsNoWayBack) {
   Cluster cluster;
   cluster.failing_bundles_ = {kNewBundle};
@@ -453,6 +466,112 @@ TEST(RolloutManager, PeoplesDrainsStay) {
   EXPECT_EQ(cluster.gate_->ServiceOf("c001"), "drained by root: bad disk");
   EXPECT_EQ(cluster.gate_->ServiceOf("c002"), "drained by bob: bad fan");
   EXPECT_EQ(cluster.gate_->ServiceOf("c003"), "in service");
+}
+
+// Drained by slurmctld when it registers with less memory than slurm.conf says, or by a prolog.
+TEST(RolloutManager, ANodeThatSlurmTakesOutDuringItsUpdateFails) {
+  Cluster cluster;
+  cluster.slurm_.DrainBy("slurm", "c002", "gres/gpu count too low");
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_max_unavailable("3");
+  request.set_failure_budget(1);
+  const std::string id = cluster.Create(request);
+  cluster.work_ends_ = false;
+  for (int i = 0; i < 10; ++i) cluster.Second();
+  ASSERT_EQ(cluster.Get(id).nodes(0).step(), v1::ROLLOUT_STEP_APPLYING);
+  cluster.slurm_.DrainBy("slurm", "c001", "Low RealMemory");
+  cluster.work_ends_ = true;
+  const v1::Rollout ended = cluster.Await(id);
+  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED);
+  EXPECT_EQ(ended.nodes(0).step(), v1::ROLLOUT_STEP_FAILED);
+  EXPECT_THAT(ended.nodes(0).message(),
+              ::testing::AllOf(HasSubstr("Low RealMemory"), HasSubstr("state=resume")));
+  EXPECT_EQ(ended.nodes(1).step(), v1::ROLLOUT_STEP_DONE) << "it was so before";
+  EXPECT_EQ(ended.nodes(1).message(), "stays out of service: gres/gpu count too low");
+  EXPECT_EQ(cluster.HoldCount(), 1);
+}
+
+TEST(RolloutManager, ANodeThatItsHealthTakesOutDuringItsUpdateFails) {
+  for (const bool is_quarantine : {true, false}) {
+    SCOPED_TRACE(is_quarantine);
+    Cluster cluster;
+    const std::string id = cluster.Create(cluster.Request());
+    cluster.work_ends_ = false;
+    for (int i = 0; i < 10; ++i) cluster.Second();
+    ASSERT_EQ(cluster.Get(id).nodes(0).step(), v1::ROLLOUT_STEP_APPLYING);
+    ASSERT_OK(cluster.store_.below().Update([&](Transaction& txn) -> absl::Status {
+      // A person's drain beside it is no reason to call the node done.
+      RETURN_IF_ERROR(
+          validation::HoldNodes(txn, {"c001"}, {"admin:bob", ""}, "bad fan", cluster.clock_.Now()));
+      return txn.node_holds().Put({.node_uuid = Cluster::Uuid(1),
+                                   .owner = "health:gpu_lost",
+                                   .reason = "GPU-5c1f: Xid 79",
+                                   .since = cluster.clock_.Now(),
+                                   .is_quarantine = is_quarantine});
+    }));
+    cluster.work_ends_ = true;
+    const v1::Rollout paused = cluster.Await(id);
+    EXPECT_EQ(paused.state(), v1::ROLLOUT_STATE_PAUSED);
+    EXPECT_EQ(paused.nodes(0).step(), v1::ROLLOUT_STEP_FAILED);
+    EXPECT_THAT(paused.nodes(0).message(), HasSubstr("Xid 79"));
+  }
+}
+
+// What a wave has updated is tested by somebody, or drained, while it is watched.
+TEST(RolloutManager, WorkAndDrainsOfPeopleAfterAnUpdateDoNotTellAgainstIt) {
+  Cluster cluster;
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_max_unavailable("2");
+  request.mutable_soak()->set_seconds(20);
+  request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
+  const std::string id = cluster.Create(request);
+  for (int i = 0; i < 60 && cluster.Get(id).state() != v1::ROLLOUT_STATE_SOAKING; ++i)
+    cluster.Second();
+  ASSERT_EQ(cluster.Get(id).state(), v1::ROLLOUT_STATE_SOAKING);
+  // It is a witness of somebody's validation.
+  cluster.slurm_.DrainBy("root", "c001", "muster:v-9 being validated");
+  for (int i = 0; i < 30; ++i) {
+    cluster.manager_->Step();
+    cluster.clock_.Advance(absl::Seconds(1));
+  }
+  EXPECT_EQ(cluster.Get(id).state(), v1::ROLLOUT_STATE_SOAKING) << "it is waited for";
+  cluster.slurm_.DrainBy("root", "c001", "bad fan");
+  const v1::Rollout ended = cluster.Await(id);
+  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED);
+  EXPECT_EQ(cluster.slurm_.nodes["c001"].reason, "bad fan");
+}
+
+TEST(RolloutManager, OtherWorkersOfTheRackCount) {
+  Cluster cluster;
+  cluster.slurm_.DrainBy("root", "c003", "bad disk");
+  v1::CreateRolloutRequest request = cluster.Request();
+  request.set_limit("c[001-002]");
+  request.set_max_per_rack(1);
+  const std::string id = cluster.Create(request);
+  for (int i = 0; i < 30; ++i) cluster.Second();
+  EXPECT_EQ(cluster.Get(id).nodes(0).step(), v1::ROLLOUT_STEP_PENDING);
+  const auto explained = cluster.manager_->Explain("c001", "");
+  ASSERT_OK(explained.status());
+  EXPECT_THAT(explained->explanation(), ::testing::AllOf(HasSubstr("rack r1"), HasSubstr("c003")));
+  // Powered down until a job needs it, it is not out of service.
+  cluster.slurm_.Add("c003");
+  cluster.slurm_.nodes["c003"].state = "IDLE+POWERED_DOWN";
+  cluster.sessions_.Cut(Cluster::Uuid(3));
+  EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_COMPLETED);
+}
+
+TEST(RolloutManager, NodesThatSlurmHasPoweredDownAreNotOutOfService) {
+  Cluster cluster;
+  for (const int i : {2, 3}) {
+    cluster.slurm_.nodes[Cluster::Name(i)].state = "IDLE+POWERED_DOWN";
+    cluster.sessions_.Cut(Cluster::Uuid(i));
+  }
+  const std::string id = cluster.Create(cluster.Request());
+  const v1::Rollout ended = cluster.Await(id, 1000);
+  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED);
+  EXPECT_EQ(ended.nodes(0).step(), v1::ROLLOUT_STEP_DONE);
+  EXPECT_EQ(ended.nodes(1).step(), v1::ROLLOUT_STEP_SKIPPED);
+  EXPECT_EQ(cluster.slurm_.nodes["c002"].state, "IDLE+POWERED_DOWN");
 }
 
 void BootKernel(Cluster& cluster, int node, const std::string& kernel) {

@@ -66,6 +66,41 @@ TEST(Decide, KeepsToTheLimitOfARackAndOfASwitch) {
   EXPECT_THAT(Words(view), ElementsAre("take c001", "take c003", "take c006"));
 }
 
+TEST(Decide, OtherWorkersCountInTheRackAndBehindTheSwitch) {
+  RolloutView view = ClusterOf(3, 3);
+  view.limits.max_per_rack = 1;
+  view.limits.max_per_switch = 2;
+  view.nodes[0].rack = "r1";
+  view.nodes[1].rack = view.nodes[2].rack = "r2";
+  for (NodeView& node : view.nodes) node.switch_name = "s1";
+  view.others_out = {{"g001", "r1", "s1"}};
+  EXPECT_THAT(Words(view), ElementsAre("take c002"));
+  EXPECT_THAT(ExplainNode(view, "c001"), ::testing::HasSubstr("g001"));
+  view.others_out.push_back({"g002", "", "s1"});
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.limits.max_per_rack = view.limits.max_per_switch = 0;
+  view.limits.max_unavailable = 1;
+  EXPECT_THAT(Words(view), ElementsAre("take c001")) << "they are no nodes of the rollout";
+}
+
+TEST(Decide, WhatPowerSavingHasIsNotOutOfService) {
+  RolloutView view = ClusterOf(4, 1);
+  for (const int i : {1, 2, 3}) {
+    view.nodes[i].is_connected = view.nodes[i].is_available = false;
+    view.nodes[i].is_power_saved = true;
+  }
+  EXPECT_THAT(Words(view), ElementsAre("take c001"));
+  view.nodes[0].step = v1::ROLLOUT_STEP_APPLYING;
+  EXPECT_THAT(Words(view), IsEmpty()) << "nobody can update them";
+  // Nor does one that is powered down after its update tell against it.
+  view = ClusterOf(2);
+  view.state = v1::ROLLOUT_STATE_SOAKING;
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[0].is_connected = view.nodes[0].is_available = false;
+  view.nodes[0].is_power_saved = true;
+  EXPECT_THAT(Words(view), ElementsAre("soaked"));
+}
+
 TEST(Decide, OrderAmongNodes) {
   RolloutView view = ClusterOf(5, 2);
   view.nodes[0].jobs = {JobOf(absl::InfiniteDuration())};
@@ -405,6 +440,25 @@ TEST(Decide, ASoakEndsWithALookAtWhatWasUpdated) {
   view.forgiven = 0;
   view.nodes[0].was_available = view.nodes[1].was_available = false;
   EXPECT_THAT(Words(view), ElementsAre("soaked"));
+}
+
+TEST(Decide, ASoakWaitsForOtherWorkAndLeavesPersonsDrainsAlone) {
+  RolloutView view = ClusterOf(3);
+  view.state = v1::ROLLOUT_STATE_SOAKING;
+  view.limits.wave_sizes = {2, 3};
+  view.limits.rolls_back = true;
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[0].is_available = false;
+  view.nodes[0].is_worked_on = true;
+  EXPECT_THAT(Words(view), IsEmpty());
+  EXPECT_EQ(FailuresToForgive(view), 0u);
+  view.nodes[0].is_worked_on = false;
+  view.nodes[0].is_persons = true;
+  EXPECT_THAT(Words(view), ElementsAre("soaked"));
+  EXPECT_EQ(FailuresToForgive(view), 0u);
+  view.nodes[1].is_available = false;
+  EXPECT_THAT(Words(view), ElementsAre("roll back"));
 }
 
 TEST(Decide, ASoakWaitsForAConnectionThatBrokeAMomentAgo) {

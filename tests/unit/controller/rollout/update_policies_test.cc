@@ -268,11 +268,26 @@ TEST(UpdatePolicies, RemembersWhatWasAcceptedBeforeManyRuns) {
   cluster.SetInventory(absl::StrCat(kPolicy, "vars: {stack: debian13}\n"));
   cluster.Seconds(200);
   ASSERT_EQ(cluster.Done(), std::vector<std::string>{kOldBundle});
-  for (int i = 0; i < 1000; ++i)
-    cluster.AddRun(absl::StrCat("r-one-", i), kOldBundle, "c001", "admin:ann");
+  cluster.AddNodeRuns(1000, kOldBundle);
   cluster.SetInventory(absl::StrCat(kPolicy, "vars: {stack: debian14}\n"));
   cluster.Seconds(200);
   EXPECT_THAT(cluster.Done(), SizeIs(2));
+}
+
+// Nor does it go back from what an administrator applied by hand before them.
+TEST(UpdatePolicies, ManyRunsDoNotHideWhatWasAppliedByHand) {
+  PolicyCluster cluster;
+  cluster.SetInventory(absl::StrCat(kPolicy, "vars: {stack: debian13}\n"));
+  cluster.Seconds(200);
+  ASSERT_EQ(cluster.Done(), std::vector<std::string>{kOldBundle});
+  cluster.AddRun("r-new", kNewBundle, "", "admin:ann");
+  cluster.Approve(kNewBundle, "r-new");
+  cluster.clock_.Advance(absl::Seconds(1));
+  cluster.AddNodeRuns(1000, kOldBundle);
+  cluster.Seconds(60);
+  EXPECT_THAT(cluster.Rollouts(), SizeIs(1));
+  EXPECT_EQ(cluster.Policy().state(), v1::UPDATE_POLICY_STATE_UP_TO_DATE);
+  EXPECT_EQ(cluster.Policy().request().bundle_sha256(), kNewBundle);
 }
 
 TEST(UpdatePolicies, ARefusalIsSaidAndTriedAgain) {

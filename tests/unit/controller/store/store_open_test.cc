@@ -108,6 +108,52 @@ TEST_F(StoreOpenTest, NewerSchemaIsRefused) {
   EXPECT_THAT(OpenStore(path_), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }
 
+// Version 31 tells what runs of before have not applied; of the others it does not know.
+TEST_F(StoreOpenTest, RunsOfBeforeAreToldApartByWhatTheyApplied) {
+  const absl::Time now = absl::FromUnixSeconds(1700000000);
+  {
+    auto store = OpenStore(path_);
+    ASSERT_OK(store);
+    ASSERT_OK((*store)->Update([&](Transaction& txn) -> absl::Status {
+      const auto put = [&](const char* id, RunRecord::State state, const char* by = "admin:alice",
+                           const char* catches_up = "") {
+        return txn.runs().Put({.run_id = id,
+                               .state = state,
+                               .created_by = by,
+                               .created_at = now,
+                               .catches_up_run_id = catches_up});
+      };
+      RETURN_IF_ERROR(put("r-whole", RunRecord::kSucceeded));
+      RETURN_IF_ERROR(put("r-running", RunRecord::kRunning));
+      RETURN_IF_ERROR(put("r-failed", RunRecord::kFailed));
+      RETURN_IF_ERROR(put("r-cancelled", RunRecord::kCancelled));
+      RETURN_IF_ERROR(put("r-drift", RunRecord::kSucceeded, "policy:drift/site"));
+      RETURN_IF_ERROR(put("r-late", RunRecord::kSucceeded, "controller", "r-failed"));
+      RETURN_IF_ERROR(put("r-part", RunRecord::kSucceeded));
+      RETURN_IF_ERROR(txn.rollouts().Put({.rollout_id = "u-1", .state = 1, .created_at = now}));
+      return txn.rollouts().PutNode({.rollout_id = "u-1",
+                                     .node = "c001",
+                                     .node_uuid = "u1",
+                                     .step = 1,
+                                     .since = now,
+                                     .run_id = "r-part"});
+    }));
+  }
+  for (const char* sql : {"DROP INDEX runs_applies", "ALTER TABLE runs DROP COLUMN applies",
+                          "DELETE FROM migrations WHERE version >= 31"}) {
+    ASSERT_OK(Tamper(sql));
+  }
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  ASSERT_OK((*store)->View([](Transaction& txn) -> absl::Status {
+    for (const char* id : {"r-whole", "r-running"})
+      EXPECT_EQ(txn.runs().Get(id)->applies, std::nullopt) << id;
+    for (const char* id : {"r-failed", "r-cancelled", "r-drift", "r-late", "r-part"})
+      EXPECT_EQ(txn.runs().Get(id)->applies, "") << id;
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(StoreOpenTest, ForeignLockBecomesUnavailableNotAHang) {
   auto store = OpenStore(path_);
   ASSERT_OK(store);

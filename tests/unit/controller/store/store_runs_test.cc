@@ -1,3 +1,7 @@
+#include <optional>
+#include <string>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,6 +66,39 @@ TEST(StoreRuns, ComeBackNewestFirst) {
     EXPECT_EQ(running.size(), 1u);
     EXPECT_EQ(running[0].run_id, "r-2");
     EXPECT_THAT(txn.runs().Get("r-9"), StatusIs(absl::StatusCode::kNotFound, Said()));
+    return absl::OkStatus();
+  }));
+}
+
+TEST(StoreRuns, TellWhatAppliedAPlaybook) {
+  auto store = Memory();
+  ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+    const auto put = [&](const char* id, RunRecord::State state,
+                         std::optional<std::string> applies) {
+      static int count = 0;
+      RunRecord run = SampleRun(id, state, kRunsNow + absl::Seconds(++count));
+      run.applies = std::move(applies);
+      return txn.runs().Put(run);
+    };
+    RETURN_IF_ERROR(put("r-site", RunRecord::kRunning, "site.yaml"));
+    RETURN_IF_ERROR(put("r-other", RunRecord::kSucceeded, "other.yaml"));
+    RETURN_IF_ERROR(put("r-check", RunRecord::kSucceeded, ""));
+    RETURN_IF_ERROR(put("r-failed", RunRecord::kFailed, "site.yaml"));
+    RETURN_IF_ERROR(put("r-old", RunRecord::kSucceeded, std::nullopt));
+    // It stays known however the run ends.
+    return put("r-site", RunRecord::kSucceeded, std::nullopt);
+  }));
+  ASSERT_OK(store->View([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto applied, txn.runs().ListApplied("site.yaml", 10));
+    EXPECT_EQ(applied.size(), 2u);
+    EXPECT_EQ(applied[0].run_id, "r-site");
+    EXPECT_EQ(applied[0].applies, "site.yaml");
+    EXPECT_EQ(applied[1].run_id, "r-old");
+    EXPECT_EQ(applied[1].applies, std::nullopt);
+    ASSIGN_OR_RETURN(const auto newest, txn.runs().ListApplied("site.yaml", 1));
+    EXPECT_EQ(newest.size(), 1u);
+    EXPECT_EQ(newest[0].run_id, "r-site");
+    EXPECT_EQ(txn.runs().Get("r-check")->applies, "");
     return absl::OkStatus();
   }));
 }
