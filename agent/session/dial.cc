@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -28,6 +29,15 @@ absl::StatusOr<HostPort> SplitHostPort(absl::string_view address) {
   return HostPort{std::string(host), std::string(address.substr(colon + 1))};
 }
 
+std::vector<const addrinfo*> DialOrder(const addrinfo* found, SourcePort from) {
+  std::vector<const addrinfo*> order;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) order.push_back(at);
+  if (from == SourcePort::kReserved)
+    std::stable_partition(order.begin(), order.end(),
+                          [](const addrinfo* at) { return at->ai_family == AF_INET; });
+  return order;
+}
+
 absl::StatusOr<sys::UniqueFd> Dial(const HostPort& to, SourcePort from, absl::Duration timeout) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -41,7 +51,7 @@ absl::StatusOr<sys::UniqueFd> Dial(const HostPort& to, SourcePort from, absl::Du
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
   const timeval limit = absl::ToTimeval(timeout);
   int last_error = 0;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+  for (const addrinfo* at : DialOrder(found, from)) {
     sys::UniqueFd fd(::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol));
     if (fd.valid()) {
       // The send timeout also bounds connect().

@@ -184,7 +184,14 @@ class EnrollmentClient {
   const std::unique_ptr<Stub> stub_;
 };
 
-// Asks until the administrator has decided. Waits for a controller that is away for a while.
+// Whether the same question may have an answer a little later: the controller is away for a while,
+// or others have asked too often from this machine's network.
+bool IsPassing(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+// Asks until the administrator has decided.
 absl::StatusOr<v1::EnrollResponse> AwaitDecision(
     EnrollmentClient& client, v1::EnrollResponse response, const JoinOptions& options,
     const std::string& csr_pem, Clock& clock, const std::function<void(absl::string_view)>& say) {
@@ -201,7 +208,7 @@ absl::StatusOr<v1::EnrollResponse> AwaitDecision(
     absl::StatusOr<v1::EnrollResponse> next = client.Ask(id);
     if (next.ok()) {
       response = *std::move(next);
-    } else if (!absl::IsUnavailable(next.status()) && !absl::IsDeadlineExceeded(next.status())) {
+    } else if (!IsPassing(next.status())) {
       return Annotate(next.status(), "asking for the approval");
     }
   }

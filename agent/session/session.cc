@@ -32,6 +32,8 @@ constexpr absl::Duration kRenewalSpread = absl::Seconds(5);
 constexpr absl::Duration kLongestSpread = absl::Minutes(5);
 // A message that cannot be sent for this long means that the link is dead.
 constexpr absl::Duration kWriteTimeout = absl::Seconds(15);
+// Often enough for a disk that is full now and then; looking takes nothing.
+constexpr absl::Duration kReserveInterval = absl::Minutes(10);
 constexpr absl::Duration kDefaultHeartbeat = absl::Seconds(5);
 // A larger clock difference breaks certificates and plans sooner or later.
 constexpr absl::Duration kClockTolerance = absl::Seconds(30);
@@ -156,6 +158,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   absl::Status local_end;
   for (;;) {
     Alive("");
+    KeepReserveIfDue();
     const absl::Time due = ending.welcomed ? std::min(next_heartbeat_, renew_at_) : welcome_by;
     Mailbox::Mail mail = mailbox_.Take(clock_, std::min(due, clock_.Now() + absl::Seconds(5)));
     if (mail.stopping) break;
@@ -415,9 +418,20 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
   }
   renew_at_ = is_told_to_renew_ ? RetryToldRenewalAt(clock_.Now(), absl::Uniform(random_, 0.0, 1.0))
                                 : RetryRenewAt(life, clock_.Now());
-  mailbox_.OnNote(absl::StrCat("renewing the certificate: ", status.message(), "; next try at ",
-                               absl::FormatTime("%H:%M:%SZ", renew_at_, absl::UTCTimeZone())));
+  mailbox_.OnNote(
+      absl::StrCat("renewing the certificate: ", status.message(), "; next try at ",
+                   absl::FormatTime("%H:%M:%SZ", renew_at_, absl::UTCTimeZone()),
+                   "; without a new one this node has to join again after ",
+                   absl::FormatTime("%Y-%m-%d %H:%M:%SZ", life.not_after, absl::UTCTimeZone())));
   return false;
+}
+
+void Session::KeepReserveIfDue() {
+  const absl::Time now = clock_.Now();
+  if (now < reserve_at_ && reserve_at_ - now <= kReserveInterval) return;  // else set back
+  reserve_at_ = now + kReserveInterval;
+  // A full disk is a condition of the node's health; the next try may find room.
+  KeepReserve(paths_, files_).IgnoreError();
 }
 
 void Session::ForgetConnection() {

@@ -89,6 +89,8 @@ class Session {
   void SendReports(ControllerStream& stream);
   void SendHello(ControllerStream& stream);
   bool RenewIfDue(const Identity& identity, const CertificateLife& life);
+  // Makes the reserve again that a renewal on a full disk has taken.
+  void KeepReserveIfDue();
   struct FactsRequest {  // see v1::GatherFacts
     std::string id;
     bool with_packages = false;
@@ -127,8 +129,9 @@ class Session {
   absl::Duration reconnect_spread_;
   absl::Time next_heartbeat_;
   absl::Time renew_at_;
-  bool is_told_to_renew_ = false;   // at once, by the controller
-  std::deque<uint64_t> in_flight_;  // sequences of reports sent but not stored
+  bool is_told_to_renew_ = false;                 // at once, by the controller
+  absl::Time reserve_at_ = absl::InfinitePast();  // of all connections
+  std::deque<uint64_t> in_flight_;                // sequences of reports sent but not stored
   uint64_t sent_up_to_ = 0;
   // Not yet sent: those from before the welcome are for the connection that gets one.
   std::deque<v1::FactsReport> facts_to_send_;

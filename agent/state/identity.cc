@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -19,6 +20,9 @@ namespace {
 constexpr char kNotJoined[] =
     "this node has not joined a cluster; on the controller run `muster token create` and paste "
     "the line that it prints";
+
+// Several times what the files of a renewal take, old and new together, in blocks and inodes.
+constexpr size_t kReserveBytes = size_t{64} << 10;
 
 absl::Status Write(sys::FileSystem& files, const std::string& path, absl::string_view content) {
   sys::WriteOptions options;
@@ -54,6 +58,23 @@ absl::StatusOr<std::string> SettleKey(const Paths& paths, const std::string& cer
   return absl::FailedPreconditionError(
       absl::StrCat(paths.ClientKey(), " does not belong to ", paths.ClientCertificate(),
                    "; join again with `muster-agent join --force`"));
+}
+
+// Leaves one of the two pairs wherever it fails, and can be repeated.
+absl::Status ReplacePair(const Paths& paths, absl::string_view ca_pem,
+                         absl::string_view certificate_pem, absl::string_view key_pem,
+                         sys::FileSystem& files) {
+  // A replacement that failed half-way may have left the only key of the present certificate there.
+  if (const auto present = files.Read(paths.ClientCertificate()); present.ok()) {
+    const absl::Status settled = SettleKey(paths, *present, files).status();
+    // Where no key fits there is none to lose.
+    if (!settled.ok() && !absl::IsFailedPrecondition(settled)) return settled;
+  }
+  RETURN_IF_ERROR(Write(files, paths.NewClientKey(), key_pem));
+  RETURN_IF_ERROR(Write(files, paths.CaCertificate(), ca_pem));
+  RETURN_IF_ERROR(Write(files, paths.ClientCertificate(), certificate_pem));
+  RETURN_IF_ERROR(Write(files, paths.ClientKey(), key_pem));
+  return files.Remove(paths.NewClientKey(), false);
 }
 
 }  // namespace
@@ -122,17 +143,19 @@ absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
   if (!KeyBelongsTo(std::string(certificate_pem), std::string(key_pem))) {
     return absl::FailedPreconditionError("the new certificate does not belong to the new key");
   }
-  // A replacement that failed half-way may have left the only key of the present certificate there.
-  if (const auto present = files.Read(paths.ClientCertificate()); present.ok()) {
-    const absl::Status settled = SettleKey(paths, *present, files).status();
-    // Where no key fits there is none to lose.
-    if (!settled.ok() && !absl::IsFailedPrecondition(settled)) return settled;
-  }
-  RETURN_IF_ERROR(Write(files, paths.NewClientKey(), key_pem));
-  RETURN_IF_ERROR(Write(files, paths.CaCertificate(), ca_pem));
-  RETURN_IF_ERROR(Write(files, paths.ClientCertificate(), certificate_pem));
-  RETURN_IF_ERROR(Write(files, paths.ClientKey(), key_pem));
-  return files.Remove(paths.NewClientKey(), false);
+  const absl::Status replaced = ReplacePair(paths, ca_pem, certificate_pem, key_pem, files);
+  if (!absl::IsResourceExhausted(replaced)) return replaced;
+  ASSIGN_OR_RETURN(const auto reserve, files.Stat(paths.Reserve()));
+  if (!reserve.has_value()) return replaced;
+  RETURN_IF_ERROR(files.Remove(paths.Reserve(), false));
+  return ReplacePair(paths, ca_pem, certificate_pem, key_pem, files);
+}
+
+absl::Status KeepReserve(const Paths& paths, sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const auto present, files.Stat(paths.Reserve()));
+  if (present.has_value()) return absl::OkStatus();
+  // A file system that compresses would give zeros no room.
+  return Write(files, paths.Reserve(), RandomBytes(kReserveBytes));
 }
 
 absl::Status MakeStateDirectories(const Paths& paths, sys::FileSystem& files) {

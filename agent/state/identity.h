@@ -39,10 +39,14 @@ absl::StatusOr<bool> WasTurnedAway(const Paths& paths, sys::FileSystem& files);
 absl::Status StoreIdentity(const Paths& paths, const Identity& identity, sys::FileSystem& files);
 
 // Replaces the old pair by a renewed certificate with its new key. A crash at any instant leaves
-// one of the two pairs.
+// one of the two pairs. On a full disk the reserve makes room; ResourceExhausted: there is none.
 absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
                                 absl::string_view certificate_pem, absl::string_view key_pem,
                                 sys::FileSystem& files);
+
+// Makes the reserve, unless it is there: a disk that stays full for half a day must not cost the
+// node its membership. ResourceExhausted: the disk has no room for it now.
+absl::Status KeepReserve(const Paths& paths, sys::FileSystem& files);
 
 // Makes the state folder and its subfolders, 0700.
 absl::Status MakeStateDirectories(const Paths& paths, sys::FileSystem& files);

@@ -13,6 +13,7 @@ namespace muster::agent {
 // ├── client.crt                 this node's certificate
 // ├── client.key                 and its private key
 // ├── client.key.new             of an unfinished renewal; see identity.h
+// ├── reserve                    room for a renewal on a full disk; see identity.h
 // ├── join.uuid join.key join.csr  of an unfinished join
 // ├── greeted, greeted_by, upgrade/, controller-upgrade/
 // │                              exchanges of the agent and of musterd; see upgrade_place.h
@@ -38,6 +39,7 @@ class Paths {
   std::string ClientCertificate() const { return root_ + "/client.crt"; }
   std::string ClientKey() const { return root_ + "/client.key"; }
   std::string NewClientKey() const { return root_ + "/client.key.new"; }
+  std::string Reserve() const { return root_ + "/reserve"; }
   std::string JoinUuid() const { return root_ + "/join.uuid"; }
   std::string JoinKey() const { return root_ + "/join.key"; }
   std::string JoinRequest() const { return root_ + "/join.csr"; }

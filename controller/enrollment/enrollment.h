@@ -107,8 +107,9 @@ class Enrollment {
   // On an error nobody is admitted.
   absl::Status Approve(const std::vector<std::string>& node_names,
                        const std::map<std::string, std::string>& fingerprints, const Actor& actor);
-  // Ends the names' enrollments: removes machines, denies certificates, rejects waiting machines
-  // and revokes open tokens. NotFound: a name has none of these; nothing is removed then.
+  // Ends the names' enrollments: removes machines, denies certificates, rejects waiting machines,
+  // revokes open tokens and forgets what is on the disks. NotFound: a name has none of these;
+  // nothing is removed then.
   absl::Status Remove(const std::vector<std::string>& node_names, absl::string_view reason,
                       const Actor& actor);
 

@@ -1,4 +1,5 @@
 // Nodes: admitted, approved, removed.
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,20 @@
 #include "controller/store/tables.h"
 
 namespace muster::controller {
+namespace {
+
+// More plans than a node gets in its life. A number beyond comes from the node itself.
+constexpr uint64_t kMostPlans = uint64_t{1} << 32;
+
+// Forgets where a machine that begins anew was with its reports and plans. A fresh journal numbers
+// its reports by the node's clock, and those up to the stored number would be taken for known.
+// Plans continue, as one that waits for the node has its number already.
+void ForgetSequences(NodeRecord& node) {
+  node.report_sequence = 0;
+  if (node.plan_sequence > kMostPlans) node.plan_sequence = 0;
+}
+
+}  // namespace
 
 bool IsWaiting(const EnrollmentRecord& enrollment) {
   return !enrollment.rejected && enrollment.certificate_pem.empty();
@@ -48,6 +63,7 @@ absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, c
     node = *std::move(earlier);
     node.last_seen_at.reset();
     node.locked_because.clear();
+    ForgetSequences(node);
     if (!node.last_run_id.empty()) node.last_run_result = kRunLost;
     // Its first use ends the certificates of the boots before.
     issued.record.generation = NewestGeneration(line) + 1;
@@ -183,6 +199,9 @@ absl::Status Enrollment::Remove(const std::vector<std::string>& node_names,
       if (!found.contains(name))
         return absl::NotFoundError(
             absl::StrCat("node ", name, " is not enrolled; see `muster node list`"));
+      // Not where another machine takes the name: that may be the one that has just written the
+      // disk and joins from it.
+      RETURN_IF_ERROR(txn.boots().RemoveDisk(name));
       RETURN_IF_ERROR(Audit(txn, now, actor, "node.remove", name, reason));
     }
     return absl::OkStatus();

@@ -5,19 +5,34 @@
 #include "common/base/text/peer.h"
 
 namespace muster::controller {
+
+std::vector<std::pair<std::string, PeerLimiter::Limit>> PeerLimiter::LimitsOf(
+    absl::string_view peer) {
+  std::string host = PeerHost(peer);
+  std::string network = PeerNetwork(peer);
+  const bool is_of_network = network != host;
+  std::vector<std::pair<std::string, Limit>> limits;
+  limits.emplace_back(std::move(host), Limit{});
+  if (is_of_network) limits.emplace_back(std::move(network), Limit{kNetworkBurst, kNetworkRefill});
+  return limits;
+}
+
 double PeerLimiter::Drained(const Bucket& bucket, absl::Time now) {
   const absl::Duration since = std::max(now - bucket.at, absl::ZeroDuration());
-  return std::max(0.0, bucket.failures - absl::FDivDuration(since, kRefill));
+  return std::max(0.0, bucket.failures - absl::FDivDuration(since, bucket.limit.refill));
 }
 
 bool PeerLimiter::MayTry(absl::string_view peer, absl::Time now) {
-  const std::string network = PeerNetwork(peer);
+  const auto limits = LimitsOf(peer);
   absl::MutexLock lock(&mutex_);
-  const auto found = buckets_.find(network);
-  if (found == buckets_.end()) return true;
-  // A clock that was set back would keep it from draining until it is as late again.
-  if (now < found->second.at) found->second.at = now;
-  return Drained(found->second, now) + 1 <= kBurst;
+  for (const auto& [key, limit] : limits) {
+    const auto found = buckets_.find(key);
+    if (found == buckets_.end()) continue;
+    // A clock that was set back would keep it from draining until it is as late again.
+    if (now < found->second.at) found->second.at = now;
+    if (Drained(found->second, now) + 1 > limit.burst) return false;
+  }
+  return true;
 }
 
 void PeerLimiter::MakeRoom(absl::Time now) {
@@ -31,16 +46,18 @@ void PeerLimiter::MakeRoom(absl::Time now) {
 }
 
 void PeerLimiter::Failed(absl::string_view peer, absl::Time now) {
-  const std::string network = PeerNetwork(peer);
+  const auto limits = LimitsOf(peer);
   absl::MutexLock lock(&mutex_);
-  auto found = buckets_.find(network);
-  if (found == buckets_.end()) {
-    MakeRoom(now);
-    found = buckets_.try_emplace(network).first;
+  for (const auto& [key, limit] : limits) {
+    auto found = buckets_.find(key);
+    if (found == buckets_.end()) {
+      MakeRoom(now);
+      found = buckets_.try_emplace(key, Bucket{.limit = limit}).first;
+    }
+    Bucket& bucket = found->second;
+    bucket.failures = Drained(bucket, now) + 1;
+    bucket.at = now;
   }
-  Bucket& bucket = found->second;
-  bucket.failures = Drained(bucket, now) + 1;
-  bucket.at = now;
 }
 
 }  // namespace muster::controller

@@ -84,7 +84,7 @@ absl::StatusOr<RequestedToken> TokenRequests::Request(const TokenRequest& reques
   record.token_id = NewShortId("tok");
   record.hash = HashJoinToken(token);
   record.node_name = request.node_name;
-  record.requested_from = PeerNetwork(request.peer);
+  record.requested_from = PeerHost(request.peer);
   record.created_by = absl::StrCat("machine:", record.requested_from);
   record.created_at = now;
   record.expires_at = now + kTtl;

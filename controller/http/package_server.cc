@@ -15,9 +15,15 @@ namespace muster::controller {
 namespace {
 
 constexpr absl::string_view kPrefix = "/packages/";
-// A rack of machines that join at once.
-constexpr unsigned kMaxConnections = 512;
+// Many racks of machines that join or update at once. One machine needs a connection or two, and
+// several racks may stand behind one address.
+constexpr unsigned kMaxConnections = 4096;
+constexpr unsigned kMaxConnectionsPerPeer = 64;
 constexpr unsigned kThreads = 2;
+// A reader that takes nothing for so long is gone.
+constexpr unsigned kIdleSeconds = 30;
+// Paths and headers of apt are short.
+constexpr size_t kMaxConnectionBytes = size_t{16} << 10;
 
 }  // namespace
 
@@ -28,7 +34,10 @@ absl::StatusOr<std::unique_ptr<HttpServer>> StartPackageServer(const std::string
       {.listen = listen,
        .setting = "package_listen",
        .max_connections = kMaxConnections,
-       .threads = kThreads},
+       .threads = kThreads,
+       .idle_seconds = kIdleSeconds,
+       .max_connections_per_peer = kMaxConnectionsPerPeer,
+       .max_connection_bytes = kMaxConnectionBytes},
       [folder, others = std::move(others)](const HttpRequest& request) -> HttpReply {
         if (others != nullptr && !absl::StartsWith(request.path, kPrefix)) return others(request);
         const int fd = OpenPackage(folder, request.path);

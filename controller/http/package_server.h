@@ -13,7 +13,7 @@ namespace muster::controller {
 
 // Serves /packages/<name>.deb from `folder`: no listing, no links out of it. Downloads are checked
 // against the digest in the join line, so plain HTTP is enough. `others` answers all other paths;
-// nullptr: there are none. `listen` and errors as of HttpServer.
+// nullptr: there are none. One address has 64 connections. `listen` and errors as of HttpServer.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartPackageServer(const std::string& listen,
                                                                const std::string& folder,
                                                                HttpServer::Handler others);

@@ -306,6 +306,7 @@ absl::Status NodeService::RemoveNode(const grpc::ServerContext& context,
   ASSIGN_OR_RETURN(const Caller caller, CallerOf(context));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(request.nodes()));
   RETURN_IF_ERROR(enrollment_.Remove(names, request.reason(), caller.ToActor()));
+  about_.on_removed(names);
   response.mutable_removed()->Assign(names.begin(), names.end());
   return absl::OkStatus();
 }

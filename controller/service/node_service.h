@@ -1,6 +1,7 @@
 // Nodes, for people.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ class NodeService final : public v1::NodeService::Service {
     std::string version;
     absl::Time started_at;
     Clock* clock = nullptr;  // outlives the object
+    // The nodes' memberships have ended.
+    std::function<void(const std::vector<std::string>& nodes)> on_removed =
+        [](const std::vector<std::string>&) {};
   };
 
   // The references must outlive the object.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ class FakeDiskTools final : public agent::disk::DiskTools {
   FakeBlockDevices devices;
   uint64_t disk_bytes = uint64_t{4} << 30;
   int divided = 0;
+  std::set<std::string> faulty;  // partitions whose file system the kernel would not write
+  absl::Status mend_fails;
 
   // The power goes off and on again.
   void Reboot() {
@@ -93,9 +96,18 @@ class FakeDiskTools final : public agent::disk::DiskTools {
     acts_.Count();
     return absl::OkStatus();
   }
+  absl::Status Mend(const std::string& partition) override {
+    for (const auto& [target, source] : mounted_) {
+      if (source == partition) return absl::FailedPreconditionError(partition + " is mounted");
+    }
+    acts_.Count();
+    faulty.erase(partition);
+    return mend_fails;
+  }
   absl::Status Mount(const std::string& source, const std::string& target,
                      const std::string& file_system, const std::string&) override {
     if (mounted_.count(target) > 0) return absl::FailedPreconditionError(target + " is busy");
+    if (faulty.count(source) > 0) return absl::DataLossError(source + " needs e2fsck");
     acts_.Count();
     std::filesystem::remove(target);
     if (file_system == "squashfs") {

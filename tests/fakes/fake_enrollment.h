@@ -47,7 +47,8 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
 
   v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
   bool lose_first_answer = false;
-  grpc::Status wrong;  // answers a question instead of the decision
+  grpc::Status wrong;      // answers a question instead of the decision
+  int wrong_answers = -1;  // so many times; negative: always
   std::vector<v1::EnrollRequest> requests;
   std::vector<v1::RequestTokenRequest> asked;
   std::string recognized_as;
@@ -85,7 +86,10 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   }
   grpc::Status GetEnrollment(grpc::ServerContext*, const v1::GetEnrollmentRequest* request,
                              v1::EnrollResponse* response) override {
-    if (!wrong.ok()) return wrong;
+    if (!wrong.ok() && wrong_answers != 0) {
+      wrong_answers -= wrong_answers > 0;
+      return wrong;
+    }
     response->set_state(decision);
     if (decision != v1::ENROLLMENT_STATE_APPROVED) return grpc::Status::OK;
     const absl::Time now = clock_.Now();

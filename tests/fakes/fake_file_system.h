@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -46,6 +47,14 @@ class FakeFileSystem final : public sys::FileSystem {
     cut_off_ = std::move(status);
   }
 
+  // From now on writes fail as on a full disk where all contents would take more than that.
+  void LimitTo(size_t bytes) { capacity_bytes_ = bytes; }
+  size_t UsedBytes() const {
+    size_t used = 0;
+    for (const auto& [path, node] : nodes_) used += node.content.size();
+    return used;
+  }
+
   bool Has(const std::string& path) const { return nodes_.count(path) > 0; }
   const Node& At(const std::string& path) const { return nodes_.at(path); }
   // Changes made so far, in order: "write /etc/hostname".
@@ -67,6 +76,9 @@ class FakeFileSystem final : public sys::FileSystem {
                                const sys::WriteOptions& options) override {
     if (const absl::Status failure = FailureOf(path); !failure.ok()) return failure;
     if (!Has(ParentOf(path))) return Absent("creating", path);
+    // The old content leaves only once the new one is there.
+    if (UsedBytes() + content.size() > capacity_bytes_)
+      return absl::ResourceExhaustedError(absl::StrCat("writing ", path, ": no space left"));
     const auto old = nodes_.find(path);
     const bool replaces = old != nodes_.end();
     if (replaces && old->second.stat.type == sys::FileType::kDirectory)
@@ -223,6 +235,7 @@ class FakeFileSystem final : public sys::FileSystem {
   std::map<std::string, Node> nodes_;
   std::map<std::string, absl::Status> failures_;
   int changes_left_ = -1;
+  size_t capacity_bytes_ = SIZE_MAX;
   absl::Status cut_off_;
   std::vector<std::string> log_;
   int64_t changes_ = 0;

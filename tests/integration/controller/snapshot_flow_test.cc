@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/sys/http/http_client.h"
@@ -19,11 +21,13 @@
 #include "muster/v1/snapshot.grpc.pb.h"
 #include "tests/fakes/servers/http_server.h"
 #include "tests/fixtures/golden_texts.h"
+#include "tests/fixtures/http_client.h"
 #include "tests/fixtures/test_controller.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::HttpClient;
 using ::muster::testing::HttpReply;
 using ::muster::testing::HttpRequest;
 using ::muster::testing::HttpServer;
@@ -32,6 +36,7 @@ using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kIndex[] = "main/binary-amd64/Packages";
 
@@ -234,6 +239,30 @@ TEST_F(SnapshotFlowTest, APackageIsFetchedOnceWhenItIsAskedFor) {
   v1::GetSnapshotResponse response;
   ASSERT_TRUE(stub_->GetSnapshot(&context, request, &response).ok());
   EXPECT_EQ(response.snapshot().kept_bytes(), made->kept_bytes() + ContentOf("tool", "1.0").size());
+}
+
+TEST_F(SnapshotFlowTest, OneMachineHasABoundedNumberOfConnections) {
+  Publish({{"tool", "1.0"}});
+  ASSERT_OK(Create("a"));
+  const std::string index = "/snapshot/a/debian/dists/stable/InRelease";
+  std::vector<std::unique_ptr<HttpClient>> held;
+  for (int i = 0; i < 200; ++i) {
+    held.push_back(std::make_unique<HttpClient>(controller_->package_port()));
+    held.back()->Send("GET /snapshot");
+  }
+  HttpClient more(controller_->package_port());
+  more.Get(index);
+  EXPECT_EQ(more.ReadAll(), "");
+  // They make room when they leave.
+  held.clear();
+  std::string reply;
+  for (int i = 0; i < 3000 && reply.empty(); ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+    HttpClient next(controller_->package_port());
+    next.Get(index);
+    reply = next.ReadAll();
+  }
+  EXPECT_THAT(reply, StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(SnapshotFlowTest, NothingIsServedThatTheIndexesDoNotName) {

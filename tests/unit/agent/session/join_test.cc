@@ -137,6 +137,14 @@ TEST_F(JoinTest, WithATpmItIsTheSameMachineAfterEachBoot) {
   EXPECT_EQ(LoadIdentity(paths_, files_)->node_uuid, server_.requests[0].node_uuid());
 }
 
+TEST_F(JoinTest, WaitsOnWhenItsNetworkHasAskedTooOften) {
+  server_.wrong = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many attempts");
+  server_.wrong_answers = 1;
+  EXPECT_OK(Run());
+  EXPECT_EQ(server_.wrong_answers, 0);
+  EXPECT_EQ(server_.requests.size(), 1u);
+}
+
 TEST_F(JoinTest, ARequestWhoseTimeIsOverIsMadeAnew) {
   server_.wrong = grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "token is not valid");
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kPermissionDenied, Said()));

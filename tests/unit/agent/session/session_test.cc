@@ -585,6 +585,7 @@ TEST_F(SessionTest, RenewsItsCertificateAtHalfLifeAndConnectsWithIt) {
   ASSERT_TRUE(controller_.Await([](auto& c) { return c.hellos == 2; }));
   EXPECT_NE(LoadIdentity(paths_, files_)->key_pem, old_key);
   EXPECT_THAT(notes(), HasSubstr("certificate renewed"));
+  EXPECT_TRUE(files_.Stat(paths_.Reserve())->has_value()) << "for the next one, on a full disk";
 }
 
 TEST_F(SessionTest, RenewsAFreshCertificateWithinSecondsWhenToldTo) {

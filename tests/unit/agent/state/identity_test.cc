@@ -121,6 +121,42 @@ TEST_F(IdentityTest, RenewalsThatFailOneAfterTheOtherLeaveAKeyThatFits) {
   }
 }
 
+TEST_F(IdentityTest, ARenewalOnAFullDiskTakesTheReserve) {
+  const Identity old = Make(), renewed = Make(), next = Make();
+  muster::testing::FakeFileSystem disk;
+  ASSERT_OK(StoreIdentity(paths_, old, disk));
+  ASSERT_OK(KeepReserve(paths_, disk));
+  EXPECT_EQ(disk.At(paths_.Reserve()).stat.mode, 0600u);
+  disk.LimitTo(disk.UsedBytes());
+  ASSERT_OK(
+      ReplaceCertificate(paths_, renewed.ca_pem, renewed.certificate_pem, renewed.key_pem, disk));
+  EXPECT_EQ(LoadIdentity(paths_, disk)->key_pem, renewed.key_pem);
+
+  // Others have taken the room.
+  disk.LimitTo(disk.UsedBytes());
+  EXPECT_EQ(KeepReserve(paths_, disk).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(
+      ReplaceCertificate(paths_, next.ca_pem, next.certificate_pem, next.key_pem, disk).code(),
+      absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(LoadIdentity(paths_, disk)->key_pem, renewed.key_pem);
+
+  disk.LimitTo(disk.UsedBytes() + (size_t{1} << 20));
+  ASSERT_OK(KeepReserve(paths_, disk));
+  EXPECT_TRUE(disk.Has(paths_.Reserve()));
+}
+
+TEST_F(IdentityTest, TheReserveIsLeftAloneWhereThereIsRoom) {
+  muster::testing::FakeFileSystem disk;
+  ASSERT_OK(StoreIdentity(paths_, Make(), disk));
+  ASSERT_OK(KeepReserve(paths_, disk));
+  const std::string reserve = disk.At(paths_.Reserve()).content;
+  const Identity renewed = Make();
+  ASSERT_OK(
+      ReplaceCertificate(paths_, renewed.ca_pem, renewed.certificate_pem, renewed.key_pem, disk));
+  ASSERT_OK(KeepReserve(paths_, disk));
+  EXPECT_EQ(disk.At(paths_.Reserve()).content, reserve);
+}
+
 TEST_F(IdentityTest, RefusesAKeyOfAnotherCertificate) {
   ASSERT_OK(StoreIdentity(paths_, Make(), files_));
   ASSERT_OK(files_.WriteAtomically(paths_.ClientKey(), Make().key_pem, {}));

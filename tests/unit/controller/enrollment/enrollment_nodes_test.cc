@@ -65,6 +65,26 @@ TEST_F(EnrolledNodeTest, RemoveDeniesCertificatesAndRevokesTokens) {
               StatusIs(absl::StatusCode::kNotFound, Said()));
 }
 
+TEST_F(EnrolledNodeTest, RemoveForgetsTheDiskAndAJoinDoesNot) {
+  const auto disks = [&] {
+    std::vector<BootDiskRecord> all;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(all, txn.boots().ListDisks());
+      return absl::OkStatus();
+    }));
+    return all.size();
+  };
+  ASSERT_OK(store_->Update([](Transaction& txn) {
+    return txn.boots().PutDisk({.node = "c001", .boot_id = "b1", .what = "stateful"});
+  }));
+  // The machine has a new identity, as one that has just written its disk.
+  ASSERT_OK(enrollment_->Join(Machine(Token("c001"), "c001")));
+  ASSERT_EQ(Node(machine_.node_uuid).state, NodeRecord::kRemoved);
+  EXPECT_EQ(disks(), 1u);
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  EXPECT_EQ(disks(), 0u);
+}
+
 TEST_F(EnrolledNodeTest, RemoveIsAllOrNothing) {
   EXPECT_FALSE(enrollment_->Remove({"c001", "c002"}, "x", kAdmin).ok());
   EXPECT_EQ(Node(machine_.node_uuid).state, NodeRecord::kEnrolled);

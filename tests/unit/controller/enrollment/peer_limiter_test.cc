@@ -1,5 +1,7 @@
 #include "controller/enrollment/peer_limiter.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -30,12 +32,37 @@ TEST(PeerLimiter, AClockThatWasSetBackLocksNobodyOut) {
   EXPECT_TRUE(limiter.MayTry("ipv4:10.0.0.1:1", kLimiterNow + PeerLimiter::kRefill));
 }
 
-TEST(PeerLimiter, OneMachineHasNoBucketForEachAddressOfItsNetwork) {
+std::string Ipv6Peer(int i) { return absl::StrCat("ipv6:[2001:db8::", absl::Hex(i), "]:1"); }
+
+TEST(PeerLimiter, AddressesOfANetworkDoNotCountForEachOther) {
   PeerLimiter limiter;
-  for (int i = 0; i < PeerLimiter::kBurst; ++i)
-    limiter.Failed(absl::StrCat("ipv6:[2001:db8::", i, "]:1"), kLimiterNow);
-  EXPECT_FALSE(limiter.MayTry("ipv6:[2001:db8::ffff]:1", kLimiterNow));
-  EXPECT_TRUE(limiter.MayTry("ipv6:[2001:db8:0:1::1]:1", kLimiterNow));
+  for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed(Ipv6Peer(1), kLimiterNow);
+  EXPECT_FALSE(limiter.MayTry(Ipv6Peer(1), kLimiterNow));
+  EXPECT_TRUE(limiter.MayTry(Ipv6Peer(2), kLimiterNow));
+}
+
+TEST(PeerLimiter, ThousandMachinesOfANetworkMayBootAtOnce) {
+  PeerLimiter limiter;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(limiter.MayTry(Ipv6Peer(i), kLimiterNow)) << i;
+    limiter.Failed(Ipv6Peer(i), kLimiterNow);
+  }
+}
+
+TEST(PeerLimiter, OneMachineDoesNotGuessByEachAddressOfItsNetwork) {
+  PeerLimiter limiter;
+  int tried = 0;
+  const auto guess = [&](absl::Time now) {
+    for (int i = 0; i < 5000; ++i) {
+      if (!limiter.MayTry(Ipv6Peer(tried), now)) return;
+      limiter.Failed(Ipv6Peer(tried++), now);
+    }
+  };
+  guess(kLimiterNow);
+  EXPECT_EQ(tried, PeerLimiter::kNetworkBurst);
+  EXPECT_TRUE(limiter.MayTry("ipv6:[2001:db8:0:1::1]:1", kLimiterNow)) << "another network";
+  guess(kLimiterNow + absl::Seconds(2));
+  EXPECT_EQ(tried, PeerLimiter::kNetworkBurst + 40);
 }
 
 TEST(PeerLimiter, ACrowdDoesNotHideWhoKeepsGuessing) {
@@ -43,10 +70,11 @@ TEST(PeerLimiter, ACrowdDoesNotHideWhoKeepsGuessing) {
   const auto stranger = [](size_t i) {
     return absl::StrCat("ipv6:[2001:db8:", absl::Hex(i), "::1]:1");
   };
-  for (size_t i = 0; i < PeerLimiter::kMaxPeers; ++i) limiter.Failed(stranger(i), kLimiterNow);
+  // Each has a bucket of its own and one of its network.
+  const size_t strangers = PeerLimiter::kMaxPeers / 2;
+  for (size_t i = 0; i < strangers; ++i) limiter.Failed(stranger(i), kLimiterNow);
   for (int i = 0; i < PeerLimiter::kBurst; ++i) limiter.Failed("ipv6:[::1]:1", kLimiterNow);
-  for (size_t i = 0; i < 100; ++i)
-    limiter.Failed(stranger(PeerLimiter::kMaxPeers + i), kLimiterNow);
+  for (size_t i = 0; i < 100; ++i) limiter.Failed(stranger(strangers + i), kLimiterNow);
   EXPECT_FALSE(limiter.MayTry("ipv6:[::1]:2", kLimiterNow));
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/id.h"
 #include "common/base/text/ip_network.h"
@@ -55,8 +56,13 @@ class TokenRequestsTest : public EnrollmentFixture {
       request.endorsement_key_pem = tpm->public_pem;
       request.key_name = std::string("\x00\x0b", 2) + std::string(32, 'n');
     }
-    request.peer = absl::StrCat("ipv4:", address, ":1023");
+    request.peer = PeerOf(address, 1023);
     return request;
+  }
+  // As gRPC writes it.
+  static std::string PeerOf(const std::string& address, int port) {
+    return absl::StrContains(address, ':') ? absl::StrCat("ipv6:[", address, "]:", port)
+                                           : absl::StrCat("ipv4:", address, ":", port);
   }
   // What the machine that has the TPM reads.
   static std::string Unseal(const RequestedToken& made, const pki::EndorsementKey& tpm) {
@@ -161,6 +167,30 @@ TEST_F(TokenRequestsTest, ATpmIsApprovedOnceAndJoinsAfterEachBoot) {
   EXPECT_THAT(enrollment_->UseKey(second.node_uuid, Serial(before), before, kAdmin),
               StatusIs(absl::StatusCode::kPermissionDenied, ::testing::_));
   EXPECT_NE(Node(first.node_uuid).locked_because, "");
+}
+
+TEST_F(TokenRequestsTest, ABootBeginsItsReportsAnewAndContinuesItsPlans) {
+  rules_["c001"].endorsement_key = Tpm(0).sha256;
+  const JoinRequest machine = MachineWith(Tpm(0), "c001");
+  ASSERT_OK(enrollment_->Join(machine));
+  // A clock that was ahead, and one that has been told of more plans than there are.
+  const struct {
+    uint64_t plans;
+    uint64_t plans_after;
+  } kCases[] = {{57, 57}, {uint64_t{1} << 62, 0}};
+  for (const auto& [plans, plans_after] : kCases) {
+    SCOPED_TRACE(plans);
+    ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get(machine.node_uuid));
+      node.report_sequence = static_cast<uint64_t>(absl::ToUnixMillis(clock_.Now())) + 7'200'000;
+      node.plan_sequence = plans;
+      return txn.nodes().Put(node);
+    }));
+    clock_.Advance(absl::Minutes(10));
+    ASSERT_EQ(enrollment_->Join(MachineWith(Tpm(0), "c001")).value().state, JoinResult::kApproved);
+    EXPECT_EQ(Node(machine.node_uuid).report_sequence, 0u);
+    EXPECT_EQ(Node(machine.node_uuid).plan_sequence, plans_after);
+  }
 }
 
 TEST_F(TokenRequestsTest, ATpmThatTheInventoryNamesNeedsNobody) {
@@ -365,6 +395,39 @@ TEST_F(TokenRequestsTest, StrangersFillNeitherTheStoreNorTheWayOfAMachineThatIsK
   clock_.Advance(TokenRequests::kTtl);
   ASSERT_OK(requests_->Request(Of("c002", nullptr, "10.0.3.2")));
   EXPECT_THAT(Tokens(), SizeIs(1)) << "what has expired is gone";
+}
+
+TEST_F(TokenRequestsTest, MachinesOfOneIpv6NetworkAreNotOneMachine) {
+  // Both wait: neither takes the other's place.
+  std::vector<JoinRequest> machines;
+  for (const std::string address : {"2001:db8::1", "2001:db8::2"}) {
+    JoinRequest machine = Machine(requests_->Request(Of("c002", nullptr, address))->token, "c002");
+    machine.peer = PeerOf(address, 4000);
+    ASSERT_OK(enrollment_->Join(machine));
+    machines.push_back(machine);
+  }
+  EXPECT_THAT(enrollment_->ListPending().value(), SizeIs(2));
+  // The same machine after another boot does.
+  JoinRequest again =
+      Machine(requests_->Request(Of("c002", nullptr, "2001:db8::2"))->token, "c002");
+  again.peer = PeerOf("2001:db8::2", 4001);
+  ASSERT_OK(enrollment_->Join(again));
+  EXPECT_THAT(enrollment_->ListPending().value(), SizeIs(2));
+
+  // Nor does the public key of a TPM take the token that was sealed for it.
+  const RequestedToken made = requests_->Request(Of("c001", &Tpm(0), "2001:db8::1")).value();
+  ASSERT_OK(requests_->Request(Of("c001", &Tpm(0), "2001:db8::2")));
+  JoinRequest meant = Machine(Unseal(made, Tpm(0)), "c001");
+  meant.node_uuid = pki::MachineUuid(Tpm(0).sha256, "c001");
+  EXPECT_OK(enrollment_->Join(meant));
+}
+
+TEST_F(TokenRequestsTest, ARackOfAnIpv6NetworkMayBootAtOnce) {
+  for (int i = 0; i < 50; ++i) {
+    const std::string node = absl::StrCat("n", i);
+    rules_[node] = {.may_ask = true};
+    ASSERT_OK(requests_->Request(Of(node, nullptr, absl::StrCat("2001:db8::", absl::Hex(i))))) << i;
+  }
 }
 
 TEST_F(TokenRequestsTest, StrangersWhoWaitLeaveTheMachineThatWasMeant) {
