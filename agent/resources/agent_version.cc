@@ -24,14 +24,23 @@ class AgentVersion final : public Resource {
   std::string Id() const override { return "agent"; }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    // As long as there is its order, the new agent may be taken back.
-    ASSIGN_OR_RETURN(const bool is_ordered, IsOrdered());
-    if (IsNew() && !is_ordered) return std::vector<Change>{};
+    // As long as there is its order, the new agent may be taken back; one for another version
+    // replaces this one.
+    ASSIGN_OR_RETURN(const std::string ordered, Ordered());
+    if (IsNew() && ordered.empty()) return std::vector<Change>{};
     return std::vector<Change>{{"version", context_.upgrade.running, spec_.version()}};
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    ASSIGN_OR_RETURN(const bool is_ordered, IsOrdered());
+    ASSIGN_OR_RETURN(const std::string ordered, Ordered());
+    const bool is_ordered = ordered == spec_.version();
+    // Another order would take the place of what that exchange has kept to fall back to.
+    if (!ordered.empty() && !is_ordered) {
+      RETURN_IF_ERROR(context_.units.Run(UnitJob::kStart, kUpgradeUnit));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the agent is being exchanged for ", ordered, "; see `journalctl -u ",
+                       kUpgradeUnit, "` on the node, and apply again when that has ended"));
+    }
     if (!IsNew()) {
       if (!is_ordered && !observer.IsContinued())
         RETURN_IF_ERROR(ForgetFailure(context_.upgrade, context_.files));
@@ -47,8 +56,8 @@ class AgentVersion final : public Resource {
       // The next life of the agent, of either version, looks at what has come of it.
       if (observer.IsStopping()) return absl::CancelledError("the agent is exchanged");
       if (IsNew()) {
-        ASSIGN_OR_RETURN(const bool is_open, IsOrdered());
-        if (!is_open) return absl::OkStatus();
+        ASSIGN_OR_RETURN(const std::string open, Ordered());
+        if (open.empty()) return absl::OkStatus();
       } else {
         // A new agent leaves the reason to the one of before, which takes its place.
         RETURN_IF_ERROR(Failure());
@@ -63,10 +72,9 @@ class AgentVersion final : public Resource {
  private:
   bool IsNew() const { return context_.upgrade.running == spec_.version(); }
 
-  // Whether an exchange for this version is due or in progress.
-  absl::StatusOr<bool> IsOrdered() {
-    ASSIGN_OR_RETURN(const std::string ordered, ReadNote(context_.upgrade.Order(), context_.files));
-    return ordered == spec_.version();
+  // The version for which an exchange is due or in progress; "": there is none.
+  absl::StatusOr<std::string> Ordered() {
+    return ReadNote(context_.upgrade.Order(), context_.files);
   }
 
   absl::Status Order(ApplyObserver& observer) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/sys/apt/apt_arguments.h"
+#include "agent/sys/apt/apt_output.h"
 #include "agent/sys/unit_manager.h"
 #include "agent/upgrade/kept_files.h"
 #include "agent/upgrade/service_state.h"
@@ -20,6 +21,7 @@ namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(200);
+constexpr absl::Duration kPatienceWithApt = absl::Minutes(10);
 
 class Exchange {
  public:
@@ -58,10 +60,21 @@ class Exchange {
     std::vector<std::string> words = {"install", "--no-install-recommends", "--allow-downgrades",
                                       "--reinstall", "--"};
     words.insert(words.end(), packages.begin(), packages.end());
-    return sys::RunChecked(processes_, {.argv = AptGet(words),
-                                        .environment = {{"DEBIAN_FRONTEND", "noninteractive"}},
-                                        .timeout = absl::Minutes(10)})
-        .status();
+    const sys::ProcessSpec install = {.argv = AptGet(words),
+                                      .environment = {{"DEBIAN_FRONTEND", "noninteractive"}},
+                                      .timeout = kPatienceWithApt};
+    ASSIGN_OR_RETURN(const sys::ProcessResult installed, processes_.Run(install));
+    if (installed.ok() || ParseAptFailure(installed.output).remedy != AptRemedy::kConfigureAll)
+      return sys::CheckSuccess(install, installed);
+    // After a power cut in the middle of dpkg, in this exchange or before it, apt-get refuses until
+    // dpkg has configured what it was at. Whether it could, apt-get says.
+    processes_
+        .Run({.argv = DpkgConfigureAll(),
+              .environment = {{"DEBIAN_FRONTEND", "noninteractive"}},
+              .timeout = kPatienceWithApt})
+        .status()
+        .IgnoreError();
+    return sys::RunChecked(processes_, install).status();
   }
 
   // The new version in place, started and greeted. An error says why it is not.

@@ -83,12 +83,29 @@ class Machine : public UnitManager, public sys::ProcessRunner {
   }
   virtual std::string Program() const = 0;
 
+  // What apt-get and dpkg say before they do anything; nullopt: they do what they are for.
+  std::optional<sys::ProcessResult> Refuse(const sys::ProcessSpec& spec) {
+    if (spec.argv[0] == "dpkg") {
+      EXPECT_THAT(spec.argv, ::testing::IsSupersetOf({"--configure", "-a"}));
+      dpkg_was_interrupted = false;
+      return sys::ProcessResult{};
+    }
+    if (dpkg_was_interrupted) {
+      return sys::ProcessResult{.exit_code = 100,
+                                .output =
+                                    "E: dpkg was interrupted, you must manually run "
+                                    "'dpkg --configure -a' to correct the problem."};
+    }
+    return std::nullopt;
+  }
+
   UpgradePlace place;
   Acts acts;
   CountedFiles files{acts};
   std::string running;  // the program of the service's process
   std::string install_fails;
   int installs = 0;
+  bool dpkg_was_interrupted = false;  // by a power cut
 };
 
 class AgentMachine final : public Machine {
@@ -107,12 +124,15 @@ class AgentMachine final : public Machine {
   std::string Program() const override { return folder_ + "/bin/muster-agent"; }
   absl::StatusOr<sys::ProcessResult> Run(const sys::ProcessSpec& spec) override {
     acts.Count();
+    if (const auto refused = Refuse(spec)) return *refused;
     ++installs;
     if (!install_fails.empty())
       return sys::ProcessResult{.exit_code = 100, .output = install_fails};
+    dpkg_was_interrupted = true;
     Write(Program(), Read(place.Package(0)));
     Write(folder_ + "/bin/muster-burnin", "burnin of another");
     acts.Count();
+    dpkg_was_interrupted = false;
     return sys::ProcessResult{};
   }
   using Machine::Run;
@@ -185,6 +205,16 @@ TEST_F(UpgradeTest, APackageThatDoesNotInstallIsTakenBack) {
   EXPECT_OK(Carry(machine_));
   ExpectBack(machine_);
   EXPECT_THAT(TakeFailure(machine_.place, files_).value(), HasSubstr("no space left"));
+  EXPECT_EQ(machine_.installs, 1) << "a second attempt would fail as the first, after as long";
+}
+
+// By another exchange, or by whoever else installed packages.
+TEST_F(UpgradeTest, APowerCutInTheMiddleOfDpkgKeepsNothingOut) {
+  Order("0.2.0");
+  machine_.dpkg_was_interrupted = true;
+  EXPECT_OK(Carry(machine_));
+  EXPECT_EQ(machine_.running, "0.2.0");
+  EXPECT_EQ(machine_.installs, 1);
 }
 
 TEST_F(UpgradeTest, DeathAtAnyActIsContinued) {
@@ -271,10 +301,13 @@ class ControllerMachine final : public Machine {
   absl::StatusOr<sys::ProcessResult> Run(const sys::ProcessSpec& spec) override {
     if (spec.argv[0] == "dpkg-query") return List();
     acts.Count();
+    if (const auto refused = Refuse(spec)) return *refused;
+    dpkg_was_interrupted = true;
     Write(Program(), Read(place.Package(0)));
     std::filesystem::remove(folder_ + "/share/agent_0.1.0.deb");
     Write(folder_ + "/share/agent_0.2.0.deb", "agent of 0.2.0");
     acts.Count();
+    dpkg_was_interrupted = false;
     return sys::ProcessResult{};
   }
   using Machine::Run;
@@ -615,6 +648,23 @@ TEST_F(AgentVersionTest, TheAgentThatIsBackSaysWhyOnce) {
   EXPECT_FALSE(std::filesystem::exists(machine_.place.Order()));
   // The next run tries again.
   EXPECT_THAT(Make("0.2.0")->Apply(observer_), StatusIs(absl::StatusCode::kCancelled, Said()));
+}
+
+// What is kept is the version of before alone, and may not be replaced by one that is on trial.
+TEST_F(AgentVersionTest, AnotherExchangeIsLeftToEnd) {
+  Order("0.2.0");
+  context_.upgrade.running = "0.2.0";
+  EXPECT_EQ(Make("0.3.0")->Check().value().size(), 1);
+  EXPECT_THAT(Make("0.3.0")->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("0.2.0")));
+  EXPECT_EQ(Machine::Read(machine_.place.Order()), "0.2.0\n");
+  EXPECT_EQ(Machine::Read(machine_.place.Previous(machine_.place.files[0])), "0.1.0");
+  EXPECT_THAT(node_.units.log(), ::testing::ElementsAre(absl::StrCat("start ", kUpgradeUnit)));
+  // Its own version is not there to stay, either.
+  context_.upgrade.running = "0.3.0";
+  EXPECT_EQ(Make("0.3.0")->Check().value().size(), 1);
+  EXPECT_OK(Carry(machine_));
+  EXPECT_THAT(Make("0.3.0")->Check().value(), ::testing::IsEmpty());
 }
 
 // A plan that was cancelled under way has not asked for it.
