@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/value/secret_value.h"
 #include "controller/inventory/inventory.h"
 #include "controller/playbook/compiler.h"
@@ -198,6 +199,35 @@ TEST_F(DriverTest, HeadersOfTheRunningKernelAndOfTheNext) {
               ElementsAre("http://mirror.example/cuda"));
 }
 
+// Kernels with pages of 64 KiB, for real time, and of Ubuntu's later series have packages of their
+// own.
+TEST_F(DriverTest, HeadersOfTheKernelsFlavour) {
+  const struct {
+    const char *os, *version, *kernel, *newest, *running;
+  } kCases[] = {
+      {"rocky", "9.6", "5.14.0-570.el9.aarch64+64k", "kernel-64k-devel-matched",
+       "kernel-64k-devel-5.14.0-570.el9"},
+      {"rocky", "9.6", "5.14.0-570.el9.x86_64+rt", "kernel-rt-devel",
+       "kernel-rt-devel-5.14.0-570.el9"},
+      {"ubuntu", "22.04", "6.8.0-60-generic", "linux-headers-generic-hwe-22.04",
+       "linux-headers-6.8.0-60-generic"},
+      {"ubuntu", "22.04", "5.15.0-160-generic", "linux-headers-generic",
+       "linux-headers-5.15.0-160-generic"},
+      {"ubuntu", "24.04", "6.14.0-24-lowlatency", "linux-headers-lowlatency-hwe-24.04",
+       "linux-headers-6.14.0-24-lowlatency"},
+      {"ubuntu", "24.04", "6.8.0-60-generic", "linux-headers-generic",
+       "linux-headers-6.8.0-60-generic"},
+      {"ubuntu", "24.04", "6.14.0-1010-aws", "linux-headers-aws", "linux-headers-6.14.0-1010-aws"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version, " ", c.kernel));
+    GiveNode(c.os, c.version, {kTuring});
+    UseNvidia("570", "");
+    facts_["c001"]["os"]["kernel"] = c.kernel;
+    EXPECT_THAT(Names("kernel headers"), ElementsAre(c.newest, c.running));
+  }
+}
+
 TEST_F(DriverTest, WithoutGpusOnTheBusNothingIsLoaded) {
   GiveNode("debian", "12", {});
   EXPECT_EQ(Step("NVML sees the GPUs").skip_reason(), "when: gpu_driver_verify is false");
@@ -221,6 +251,34 @@ TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {
   EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-12-8", "libnccl2"));
   EXPECT_THAT(Step("NCCL for the driver's generation of CUDA").file().content(),
               HasSubstr("Pin: version /[+]cuda12[.]/\n"));
+}
+
+// dnf would take the highest generation, which the driver does not run.
+TEST_F(DriverTest, DnfSeesTheNcclOfOneGenerationOfCuda) {
+  const struct {
+    const char *branch, *gpu, *libraries, *hidden;
+  } kCases[] = {{"520", kTuring, "libcublas-11-8", "libnccl*+cuda1[!1].*"},
+                {"525", kTuring, "libcublas-12-0", "libnccl*+cuda1[!2].*"},
+                {"575", kTuring, "libcublas-12-9", "libnccl*+cuda1[!2].*"},
+                {"580", kVolta, "libcublas-12-9", "libnccl*+cuda1[!2].*"},
+                {"580", kTuring, "libcublas-13-0", "libnccl*+cuda1[!3].*"},
+                {"590", kTuring, "libcublas-13-1", "libnccl*+cuda1[!3].*"}};
+  const auto hidden = [&] {
+    const auto pins = Step("repository of the driver for dnf").package_repository().pins();
+    EXPECT_EQ(pins.size(), 1);
+    if (pins.empty()) return std::string();
+    EXPECT_LT(pins[0].priority(), 0);
+    return absl::StrJoin(pins[0].packages(), " ");
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.branch, " ", c.gpu));
+    GiveNode("rocky", "9.4", {c.gpu});
+    UseNvidia(c.branch, "");
+    EXPECT_THAT(Names("libraries of CUDA"), ElementsAre(c.libraries, "libnccl"));
+    EXPECT_EQ(hidden(), c.hidden);
+  }
+  options_.extra_vars["cuda_version"] = "12.9";
+  EXPECT_EQ(hidden(), "libnccl*+cuda1[!2].*");
 }
 
 // CUDA 13 has no kernels for them, and the driver 580 runs CUDA 12, too.

@@ -9,7 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/unit/playbooks/roles_fixture.h"
 #include "tests/unit/playbooks/site_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
 
 namespace muster::controller {
 namespace {
@@ -72,6 +75,71 @@ TEST_F(SiteTest, ModulesOfFileSystemsAreBuiltForTheRunningKernel) {
   EXPECT_THAT(seen,
               ElementsAre(absl::StrCat("beegfs_client", kHeaders), absl::StrCat("beeond", kHeaders),
                           absl::StrCat("lustre_client", kHeaders)));
+}
+
+class FileSystemClientsTest : public RolesFixture {
+ protected:
+  FileSystemClientsTest()
+      : RolesFixture("- play: p\n  hosts: compute\n  roles: [beegfs_client, beeond, nfs_client]\n",
+                     {"beegfs_client", "beeond", "nfs_client"}) {
+    Set(R"({"beegfs_management_host": "nas", "beegfs_mount": "/beegfs", "beeond_path": "/scratch",
+            "slurm_prolog": true})");
+  }
+};
+
+// Kernels with pages of 64 KiB, for real time, and of Ubuntu's later series have packages of their
+// own.
+TEST_F(FileSystemClientsTest, HeadersOfTheKernelsFlavour) {
+  const struct {
+    const char *os, *version, *kernel, *headers;
+  } kCases[] = {
+      {"rocky", "9.6", "5.14.0-570.el9.x86_64", "kernel-devel kernel-devel-5.14.0-570.el9"},
+      {"rocky", "9.6", "5.14.0-570.el9.aarch64+64k",
+       "kernel-64k-devel kernel-64k-devel-5.14.0-570.el9"},
+      {"rocky", "9.6", "5.14.0-570.el9.x86_64+rt",
+       "kernel-rt-devel kernel-rt-devel-5.14.0-570.el9"},
+      {"ubuntu", "22.04", "6.8.0-60-generic",
+       "linux-headers-generic-hwe-22.04 linux-headers-6.8.0-60-generic"},
+      {"ubuntu", "24.04", "6.8.0-60-generic",
+       "linux-headers-generic linux-headers-6.8.0-60-generic"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version, " ", c.kernel));
+    GiveOs(c.os, c.version);
+    facts_["c001"]["os"]["kernel"] = c.kernel;
+    const NodePlan plan = Compile("c001");
+    ASSERT_OK(plan.error);
+    std::set<std::string> seen;
+    for (const v1::RolePlan& role : plan.plan->roles())
+      for (const v1::Step& step : role.steps())
+        if (step.name() == "headers of the kernel")
+          seen.insert(absl::StrCat(role.name(), ": ", absl::StrJoin(step.package().names(), " ")));
+    EXPECT_THAT(seen, ElementsAre(absl::StrCat("beegfs_client: ", c.headers),
+                                  absl::StrCat("beeond: ", c.headers)));
+  }
+}
+
+// sshd could not read the keys there.
+TEST_F(FileSystemClientsTest, SelinuxKnowsOfHomesOnNfs) {
+  constexpr char kStep[] = "homes on NFS for SELinux";
+  GiveOs("rocky", "9.4");
+  EXPECT_NE(Step("c001", kStep).skip_reason(), "");
+  Set(R"({"data_mounts": [{"source": "nas:/home", "path": "/homes"}]})");
+  EXPECT_NE(Step("c001", kStep).skip_reason(), "");
+  Set(R"({"data_mounts": [{"source": "nas:/home", "path": "/home"}]})");
+  EXPECT_EQ(Step("c001", kStep).skip_reason(), "");
+  Set(R"({"data_mounts": [], "nfs_homes": "nas:/home"})");
+  const v1::CommandResource command = Step("c001", kStep).command();
+  StandInNode node("nfs-homes", {});
+  node.Program("selinuxenabled", "exit 1");
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  node.Program("selinuxenabled", "exit 0");
+  node.Program("getsebool", "echo 'use_nfs_home_dirs --> off'");
+  EXPECT_NE(node.Run(command.unless()), 0);
+  node.Program("getsebool", "echo 'use_nfs_home_dirs --> on'");
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  GiveOs("debian", "12");
+  EXPECT_NE(Step("c001", kStep).skip_reason(), "");
 }
 
 // YAML makes numbers of what has no quotes.

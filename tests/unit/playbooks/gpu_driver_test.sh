@@ -48,6 +48,14 @@ done
 expect 1 "a unit that does not run" started nvidia-persistenced.service
 expect 1 "a GPU too few" answers 2
 
+echo "== a prebuilt module of the kernel's, which depmod does not prefer"
+node
+load nvidia 570.172.08
+mkdir -p "$root/lib/modules/$(uname -r)/kernel/nvidia-535srv"
+: >"$root/lib/modules/$(uname -r)/kernel/nvidia-535srv/nvidia.ko"
+printf '#!/bin/sh\ncase $3 in */kernel/*) echo 535.261.03 ;; *) echo 570.172.08 ;; esac\n' >"$work/bin/modinfo"
+expect 0 "a prebuilt module beside DKMS's" current
+
 echo "== nothing is loaded: the module is to be"
 node
 expect 0 "no driver" announced

@@ -1,11 +1,16 @@
 // The roles by which people and packages come in, on Debian and on Enterprise Linux: sssd,
 // login_access, package_cache, and what base makes of the cache.
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/playbooks/roles_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
 
 namespace muster::controller {
 namespace {
@@ -166,6 +171,54 @@ TEST_F(LoginTest, ConfigurationsEndAsTheyAreWritten) {
               AllOf(HasSubstr("\nPermitRootLogin no\n"), Not(HasSubstr("PasswordAuth"))));
   EXPECT_THAT(File("login1", "/usr/local/lib/muster/sshd-trial").content(),
               HasSubstr("\nreadonly admin=installer\n"));
+}
+
+// With a port that SELinux does not give to it, sshd would end at its reload.
+TEST_F(LoginTest, APortOfSshdIsOneThatSelinuxAllows) {
+  Set(R"({"ssh_extra_config": ["Port 22", "Port 2222"]})");
+  StandInNode node("sshd-trial", {"/etc/", "/run", "/usr/local/lib/muster"});
+  constexpr char kTrial[] = "/usr/local/lib/muster/sshd-trial";
+  const std::vector<std::string> trial = {kTrial, "/etc/ssh/new.conf"};
+  node.Install(kTrial, File("login1", kTrial).content());
+  node.Write("/etc/ssh/new.conf",
+             File("login1", "/etc/ssh/sshd_config.d/00-muster.conf").content());
+  node.Write("/etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n");
+  std::filesystem::create_directories(node.root() + "/run/sshd");
+  node.Program("sshd",
+               "[[ $1 == -t ]] || printf '%s\n' 'port 22' 'port 2222' 'usepam yes' "
+               "'pubkeyauthentication yes' 'authorizedkeysfile .ssh/authorized_keys' "
+               "'authenticationmethods any' 'permitrootlogin yes' 'listenaddress [::]:2222'");
+  EXPECT_EQ(node.Run(trial), 0) << node.output();
+  node.Program("getenforce", "echo Permissive");
+  EXPECT_EQ(node.Run(trial), 0) << node.output();
+
+  node.Program("getenforce", "echo Enforcing");
+  node.Program("semanage", "printf '%s\n' 'ssh_port_t tcp 22' 'xserver_port_t tcp 2000-3000'");
+  EXPECT_EQ(node.Run(trial), 1);
+  EXPECT_THAT(node.output(), HasSubstr("semanage port -a -t ssh_port_t -p tcp 2222"));
+  for (const char* ports : {"2222, 22", "22, 2200-2300", "2022, 2222-2230, 22"}) {
+    node.Program("semanage", absl::StrCat("echo 'ssh_port_t    tcp    ", ports, "'"));
+    EXPECT_EQ(node.Run(trial), 0) << ports << ": " << node.output();
+  }
+}
+
+// Its policy for sshd does not know Slurm.
+TEST_F(LoginTest, AJobIsAskedForWhereSelinuxLetsSshdAskSlurm) {
+  constexpr char kStep[] = "SELinux lets sshd ask Slurm";
+  Set(R"({"login_needs_job": true})");
+  EXPECT_NE(Step("c001", kStep).skip_reason(), "");
+  GiveOs("rocky", "9.4");
+  const v1::CommandResource command = Step("c001", kStep).command();
+  StandInNode node("selinux", {});
+  node.Program("getenforce", "echo Permissive");
+  node.Program("semodule", "echo sssd");
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  node.Program("getenforce", "echo Enforcing");
+  EXPECT_NE(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Run(command.argv()), 1);
+  EXPECT_THAT(node.output(), HasSubstr("login_needs_job"));
+  node.Program("semodule", "printf '%s\n' sssd pam_slurm_adopt");
+  EXPECT_EQ(node.Run(command.unless()), 0);
 }
 
 TEST_F(LoginTest, TheOthersAskTheCacheAndTheCacheGoesOut) {

@@ -94,9 +94,13 @@ class RolesFixture : public ::testing::Test {
     EXPECT_OK(plan.error);
     if (plan.plan == nullptr) return {};
     for (const v1::RolePlan& role : plan.plan->roles())
-      for (const v1::Step& step : role.steps())
-        if (step.has_file() && step.file().path() == path && step.skip_reason().empty())
-          return step.file();
+      for (const v1::Step& step : role.steps()) {
+        if (!step.has_file() || step.file().path() != path || !step.skip_reason().empty()) continue;
+        v1::FileResource file = step.file();
+        const auto large = plan.blobs.find(file.blob_sha256());  // beside the plan
+        if (large != plan.blobs.end()) file.set_content(*large->second);
+        return file;
+      }
     return {};
   }
 

@@ -271,6 +271,27 @@ TEST_F(SiteTest, FirewalldIsStoppedWhereEl9StartsIt) {
   EXPECT_EQ(stopped("c001"), 0);
 }
 
+// A login node without a network outside the cluster's has no filter of Muster's.
+TEST_F(SiteTest, FirewalldLetsTheNodesInWhereEl9KeepsIt) {
+  absl::StatusOr<Inventory> inventory = ParseInventory(
+      {{"c.yaml",
+        "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, c001: {role: compute, "
+        "address: 10.0.0.11}}\n"}});
+  ASSERT_OK(inventory);
+  inventory_ = *std::move(inventory);
+  GiveFacts("9.4", "none", 0);
+  for (auto& [name, facts] : facts_) facts["os"]["id"] = "rocky";
+  const auto opened = [&](bool skipped) {
+    return CountSteps(CompileAll(), "base", "firewalld lets the nodes in", skipped);
+  };
+  EXPECT_EQ(opened(/*skipped=*/false), 1);
+  EXPECT_EQ(opened(/*skipped=*/true), 1) << "the worker";
+  options_.extra_vars["external_interface"] = "eth1";
+  EXPECT_EQ(opened(/*skipped=*/false), 0);
+  options_.extra_vars = {{"base_firewalld", "kept"}};
+  EXPECT_EQ(opened(/*skipped=*/false), 0);
+}
+
 TEST_F(SiteTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *variables;

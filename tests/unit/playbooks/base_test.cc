@@ -1,0 +1,145 @@
+// The programs and commands of the role base, run in a folder that stands for the node's.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/unit/playbooks/roles_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BaseTest : public RolesFixture {
+ protected:
+  BaseTest() : RolesFixture("- play: base\n  hosts: all\n  roles: [base]\n", {"base"}) {}
+};
+
+// By manage_etc_hosts it writes /etc/hosts from its template at every boot.
+TEST_F(BaseTest, CloudInitWritesTheNamesOfTheNodes) {
+  options_.tags = {"names"};
+  const v1::Step step = Step("c001", "cluster name resolution by cloud-init");
+  EXPECT_EQ(step.skip_reason(), "");
+  StandInNode node("cloud-init", {"/etc/"});
+  node.Write("/etc/hosts", "10.0.0.11 c001\n");
+  EXPECT_EQ(node.Run(step.command().unless()), 0) << "there is no cloud-init";
+
+  node.Write("/etc/cloud/templates/hosts.debian.tmpl", "## template:jinja\n");
+  node.Write("/etc/cloud/templates/hosts.suse.tmpl", "of another system\n");
+  EXPECT_NE(node.Run(step.command().unless()), 0);
+  EXPECT_EQ(node.Run(step.command().argv()), 0) << node.output();
+  EXPECT_EQ(node.Read("/etc/cloud/templates/hosts.debian.tmpl"), "10.0.0.11 c001\n");
+  EXPECT_EQ(node.Read("/etc/cloud/templates/hosts.suse.tmpl"), "of another system\n");
+  EXPECT_FALSE(node.Exists("/etc/cloud/templates/hosts.redhat.tmpl"));
+  EXPECT_EQ(node.Run(step.command().unless()), 0);
+}
+
+// firewalld as far as its sets of addresses and the sources of a zone go.
+constexpr char kFirewallCmd[] = R"(
+cd "${0%/bin/*}/firewalld"
+for word; do
+  case $word in
+    --permanent | --quiet | --type=* | --option=* | --zone=trusted) ;;
+    --ipset=*) ipset=${word#*=} ;;
+    *) verb=$word ;;
+  esac
+done
+of=${verb#*=}
+of=${of#ipset:}
+case $verb in
+  --state) [[ -e running ]] ;;
+  --get-ipsets) find sets -type f -printf '%f ' ;;
+  --new-ipset=*) : >"sets/$of" ;;
+  --delete-ipset=*) rm -f "sets/$of" "told/$of" ;;
+  --add-entries-from-file=*) cat "$of" >"sets/$ipset" ;;
+  --set-description=*) echo "$of" >"told/$ipset" ;;
+  --get-description) cat "told/$ipset" ;;
+  --query-source=*) [[ -e sources/$of ]] ;;
+  --add-source=*) : >"sources/$of" ;;
+  --remove-source=*) rm "sources/$of" ;;
+  --reload) echo once >>reloads ;;
+  *) exit 2 ;;
+esac)";
+
+TEST_F(BaseTest, FirewalldLetsTheNodesOfTheInventoryInAndNoOthers) {
+  constexpr char kProgram[] = "/usr/local/lib/muster/firewalld-nodes";
+  const std::vector<std::string> is_set = {kProgram, "is-set"}, set = {kProgram, "set"};
+  GiveOs("rocky", "9.4");
+  StandInNode node("firewalld", {"/usr/local/lib/muster"});
+  for (const char* folder : {"sets", "told", "sources"})
+    std::filesystem::create_directories(absl::StrCat(node.root(), "/firewalld/", folder));
+  node.Program("firewall-cmd", kFirewallCmd);
+  node.Install(kProgram, File("login1", kProgram).content());
+  EXPECT_EQ(node.Run(is_set), 0) << "it does not run";
+
+  node.Write("/firewalld/running", "");
+  EXPECT_NE(node.Run(is_set), 0);
+  EXPECT_EQ(node.Run(set), 0) << node.output();
+  EXPECT_EQ(node.Run(is_set), 0) << node.output();
+  EXPECT_EQ(node.Read("/firewalld/sets/muster-nodes"), "10.0.0.1\n10.0.0.11\n");
+  EXPECT_EQ(node.Read("/firewalld/sets/muster-nodes6"), "2001:db8::2\n");
+  EXPECT_TRUE(node.Exists("/firewalld/sources/muster-nodes6"));
+  EXPECT_EQ(node.Read("/firewalld/reloads"), "once\n");
+
+  UseInventory(
+      "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, c002: {role: compute, "
+      "address: 10.0.0.12}, c003: {role: compute}}\n");
+  GiveOs("rocky", "9.4");
+  node.Install(kProgram, File("login1", kProgram).content());
+  EXPECT_NE(node.Run(is_set), 0);
+  EXPECT_EQ(node.Run(set), 0) << node.output();
+  EXPECT_EQ(node.Run(is_set), 0) << node.output();
+  EXPECT_EQ(node.Read("/firewalld/sets/muster-nodes"), "10.0.0.1\n10.0.0.12\n");
+  EXPECT_FALSE(node.Exists("/firewalld/sets/muster-nodes6"));
+  EXPECT_FALSE(node.Exists("/firewalld/sources/muster-nodes6"));
+
+  // It would open at its next start what its files say.
+  std::filesystem::remove(absl::StrCat(node.root(), "/firewalld/running"));
+  node.Program("firewall-offline-cmd", kFirewallCmd);
+  Set(R"({"base_firewalld": "kept"})");
+  EXPECT_EQ(File("login1", kProgram).content(), "");
+  const v1::CommandResource command = Step("login1", "firewalld knows no nodes").command();
+  EXPECT_NE(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  EXPECT_FALSE(node.Exists("/firewalld/sets/muster-nodes"));
+  EXPECT_FALSE(node.Exists("/firewalld/sources/muster-nodes"));
+}
+
+// subscription-manager writes redhat.repo anew wherever dnf runs, unless its settings say
+// otherwise.
+TEST_F(BaseTest, RepositoriesOfASubscriptionAreSetAsideAndComeBack) {
+  constexpr char kProgram[] = "/usr/local/lib/muster/os-sources";
+  constexpr char kRepo[] = "/etc/yum.repos.d/redhat.repo";
+  const auto run = [&](StandInNode& node, std::vector<std::string> words) {
+    words.insert(words.begin(), kProgram);
+    return node.Run(words);
+  };
+  StandInNode node("os-sources", {"/usr/local/lib/muster", "/etc/"});
+  node.Install(kProgram, site_["playbooks/roles/base/files/os-sources"]);
+  node.Write("/etc/os-release", "ID=rhel\n");
+  node.Write("/etc/rhsm/rhsm.conf", "[rhsm]\nmanage_repos = 1\n");
+  node.Write(kRepo, "[baseos]\n");
+  node.Write("/etc/yum.repos.d/os-day.repo", "[os-day]\n");
+  node.Program("subscription-manager",
+               absl::StrCat("sed -i \"s/^manage_repos.*/manage_repos = ${2##*=}/\" ", node.root(),
+                            "/etc/rhsm/rhsm.conf"));
+  EXPECT_NE(run(node, {"is-set", "day"}), 0);
+  EXPECT_EQ(run(node, {"set", "day"}), 0) << node.output();
+  EXPECT_EQ(run(node, {"is-set", "day"}), 0);
+  EXPECT_FALSE(node.Exists(kRepo));
+  EXPECT_THAT(node.Read("/etc/rhsm/rhsm.conf"), HasSubstr("\nmanage_repos = 0\n"));
+
+  EXPECT_NE(run(node, {"is-set"}), 0);
+  EXPECT_EQ(run(node, {"set"}), 0) << node.output();
+  EXPECT_EQ(run(node, {"is-set"}), 0);
+  EXPECT_EQ(node.Read(kRepo), "[baseos]\n");
+  EXPECT_THAT(node.Read("/etc/rhsm/rhsm.conf"), HasSubstr("\nmanage_repos = 1\n"));
+}
+
+}  // namespace
+}  // namespace muster::controller
