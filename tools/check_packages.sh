@@ -9,7 +9,36 @@ export LC_ALL=C
 readonly allowed_libraries=' ld-linux-x86-64 ld-linux-aarch64 libc libm libgcc_s libz libssl
  libcrypt libcrypto libcurl libarchive libsystemd libblkid libhwloc libmicrohttpd
  libsqlite3 libfreeipmi libipmiconsole '
-readonly newest_glibc=2.36   # Debian 12
+
+# PACKAGE LIBRARY VERSION of the oldest release that has to install the package: Ubuntu 22.04 for the
+# agent, Debian 12 for the others. No dependency may ask for a newer one.
+readonly oldest_versions='
+agent      libarchive13    3.6.0
+agent      libblkid1       2.37.2
+agent      libc6           2.35
+agent      libcurl4        7.81.0
+agent      libgcc-s1       12
+agent      libhwloc15      2.7.0
+agent      libssl3         3.0.2
+agent      libsystemd0     249.11
+agent      zlib1g          1:1.2.11
+controller libarchive13    3.6.2
+controller libc6           2.36
+controller libcrypt1       1:4.4.33
+controller libcurl4        7.88.1
+controller libfreeipmi17   1.6.10
+controller libgcc-s1       12.2.0
+controller libipmiconsole2 1.6.10
+controller libmicrohttpd12 0.9.75
+controller libsqlite3-0    3.40.1
+controller libssl3         3.0.9
+controller libsystemd0     252
+controller zlib1g          1:1.2.13
+cli        libarchive13    3.6.2
+cli        libc6           2.36
+cli        libgcc-s1       12.2.0
+cli        libssl3         3.0.9
+cli        zlib1g          1:1.2.13'
 
 # PACKAGE MODE PATH; all files are root's. A path that ends in * is a pattern.
 readonly wanted_files='
@@ -84,6 +113,23 @@ check_fields() {  # COMPONENT DEB
     wrong "depends on what the other releases lack"
 }
 
+oldest_version_of() {  # COMPONENT LIBRARY; nothing where the table lacks it
+  awk -v component="$1" -v library="$2" '$1 == component && $2 == library {print $3}' \
+    <<<"$oldest_versions"
+}
+
+check_bounds() {  # COMPONENT DEB
+  local library version oldest
+  while read -r library version; do
+    oldest=$(oldest_version_of "$1" "$library")
+    if [[ ! $oldest ]]; then
+      wrong "depends on $library (>= $version), which the table of oldest versions lacks"
+    elif dpkg --compare-versions "$version" gt "$oldest"; then
+      wrong "depends on $library (>= $version), and the oldest release has $oldest"
+    fi
+  done < <(dpkg-deb -f "$2" Depends | tr ',' '\n' | sed -nE 's/^ *([^ ]+) \(>= ([^)]+)\).*/\1 \2/p')
+}
+
 check_scripts() {  # COMPONENT FOLDER
   local script
   [[ " $wanted_scripts " == *" $1 "* ]] || return 0
@@ -97,16 +143,17 @@ check_scripts() {  # COMPONENT FOLDER
 # Prints the newest glibc symbol version of a program.
 glibc_of() { objdump -T "$1" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1; }
 
-check_program() {  # FILE
-  local library floor
-  for library in $(objdump -p "$1" | awk '$1 == "NEEDED" {print $2}'); do
+check_program() {  # COMPONENT FILE
+  local library floor newest
+  for library in $(objdump -p "$2" | awk '$1 == "NEEDED" {print $2}'); do
     [[ "${allowed_libraries//$'\n'/ }" == *" ${library%%.so*} "* ]] ||
-      wrong "${1##*/} needs $library"
+      wrong "${2##*/} needs $library"
   done
-  floor=$(glibc_of "$1")
-  [[ $(printf '%s\n' "$newest_glibc" "${floor#GLIBC_}" | sort -V | tail -n 1) == "$newest_glibc" ]] ||
-    wrong "${1##*/} needs $floor"
-  printf '  %-13s %5s kB, %s\n' "${1##*/}" "$(($(stat -c %s "$1") / 1024))" "$floor"
+  floor=$(glibc_of "$2")
+  newest=$(oldest_version_of "$1" libc6)
+  [[ $(printf '%s\n' "$newest" "${floor#GLIBC_}" | sort -V | tail -n 1) == "$newest" ]] ||
+    wrong "${2##*/} needs $floor"
+  printf '  %-13s %5s kB, %s\n' "${2##*/}" "$(($(stat -c %s "$2") / 1024))" "$floor"
 }
 
 check_package() {  # COMPONENT DEB
@@ -115,10 +162,11 @@ check_package() {  # COMPONENT DEB
   printf '%s %s kB\n' "$deb_name" "$(($(stat -c %s "$2") / 1024))"
   dpkg-deb -c "$2" | check_files "$1"
   check_fields "$1" "$2"
+  check_bounds "$1" "$2"
   tree=$(mktemp -d)
   dpkg-deb -R "$2" "$tree"
   check_scripts "$1" "$tree"
-  for program in "$tree"/usr/bin/*; do check_program "$program"; done
+  for program in "$tree"/usr/bin/*; do check_program "$1" "$program"; done
   rm -rf "$tree"
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
@@ -35,6 +36,10 @@ constexpr absl::Duration kMachineTimeout = absl::Minutes(15);
 // From the end of a join until the agent's stream is up.
 constexpr absl::Duration kConnectTimeout = absl::Seconds(30);
 
+std::string SshAccount(const BootstrapTarget& target, const BootstrapOptions& options) {
+  return absl::StrCat(options.user, "@", target.address);
+}
+
 std::vector<std::string> SshCommand(const BootstrapTarget& target,
                                     const BootstrapOptions& options) {
   std::vector<std::string> argv = {"ssh"};
@@ -42,7 +47,7 @@ std::vector<std::string> SshCommand(const BootstrapTarget& target,
     argv.insert(argv.end(), {"-F", AbsolutePath(options.ssh_config)});
   argv.insert(argv.end(), {"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
                            "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
-                           absl::StrCat(options.user, "@", target.address)});
+                           SshAccount(target, options)});
   // Not root: sudo without a password, as on provisioning accounts.
   if (options.user != "root") argv.insert(argv.end(), {"sudo", "-n"});
   argv.insert(argv.end(), {"sh", "-s"});
@@ -56,6 +61,29 @@ std::string LastWords(absl::string_view output) {
     if (!absl::StartsWith(line, "step: ")) lines.emplace_back(absl::StripAsciiWhitespace(line));
   if (lines.size() > 3) lines.erase(lines.begin(), lines.end() - 3);
   return absl::StrJoin(lines, "; ");
+}
+
+// What ssh and sudo say when they would have had to ask, and what to do about it.
+struct SshRefusal {
+  const char* words;
+  const char* remedy;
+};
+constexpr SshRefusal kSshRefusals[] = {
+    {"Host key verification failed.",
+     "connect once by `ssh USER@ADDRESS`, compare the host key and accept it, or put it into "
+     "known_hosts by ssh-keyscan"},
+    {"Permission denied (",
+     "nobody can enter a password here: give the account your key by "
+     "`ssh-copy-id USER@ADDRESS`, or name another account by --user"},
+    {"sudo: a password is required",
+     "let the account run sudo without a password, or bootstrap as root"},
+};
+
+std::string RemedyOf(absl::string_view words, const std::string& account) {
+  for (const SshRefusal& refusal : kSshRefusals)
+    if (absl::StrContains(words, refusal.words))
+      return absl::StrCat("; ", absl::StrReplaceAll(refusal.remedy, {{"USER@ADDRESS", account}}));
+  return "";
 }
 
 absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions& options,
@@ -82,7 +110,7 @@ absl::Status BootstrapOne(const BootstrapTarget& target, const BootstrapOptions&
   // 255 is ssh's own failure; everything else comes from the script on the machine.
   return absl::UnavailableError(
       words.empty() ? absl::StrCat("ssh ", target.address, " exited with ", result.exit_code)
-                    : words);
+                    : absl::StrCat(words, RemedyOf(words, SshAccount(target, options))));
 }
 
 // Prints a plain line per step: dozens of machines scroll by, and logs keep it. What machines say
@@ -220,9 +248,10 @@ absl::StatusOr<int> Bootstrap(Context& context, const BootstrapOptions& options)
     Words(context) << Counted(joined.size(), "node") << " joined: " << FoldHostlist(joined) << "\n";
     return kExitClean;
   }
-  Words(context) << joined.size() << " of " << Counted(targets.size(), "node")
-                 << " joined; failed: " << FoldHostlist(failed)
-                 << "\nRun the same command again to retry; it skips the nodes that have joined.\n";
+  Words(context)
+      << joined.size() << " of " << Counted(targets.size(), "node")
+      << " joined; failed: " << FoldHostlist(failed)
+      << "\nRun the same command again to retry; it skips the nodes that are connected.\n";
   return kExitFailed;
 }
 

@@ -16,17 +16,28 @@ std::string JoinCommand(const v1::CreateTokenResponse& response, const v1::Issue
                       " --token-file -");
 }
 
-std::string Fetch(const v1::AgentPackage& package) {
-  return absl::StrCat("curl -fsS --noproxy '*' -o \"$d/muster-agent.deb\" ",
-                      ShellQuote(package.url()), " && echo ", ShellQuote(package.sha256() + "  -"),
-                      " >\"$d/sum\" && sha256sum -c --quiet \"$d/sum\" <\"$d/muster-agent.deb\"");
-}
-
-// Without a delay between retries: with one, apt 2.6 may wait forever.
+// Functions of both texts, each on one line, in what any /bin/sh understands.
+//
+// apt's own program fetches the package: a bare Debian has neither curl nor wget. It asks the
+// controller itself, past any proxy, and gives up after one attempt.
+constexpr char kFetch[] =
+    "fetch() { PATH=$PATH:/usr/lib/apt apt-helper -qq -o Acquire::Retries=0 "
+    "-o Acquire::http::Timeout=20 -o Acquire::http::Proxy=DIRECT -o APT::Sandbox::User=root "
+    "download-file \"$1\" \"$d/muster-agent.deb\" || { echo 'cannot fetch the agent: check that "
+    "this machine resolves the name in that address, and that the port is open to it' >&2; "
+    "return 1; }; "
+    "echo \"$2  -\" >\"$d/sum\" && sha256sum -c --quiet \"$d/sum\" <\"$d/muster-agent.deb\"; }";
+// Once more with fresh lists of packages: a new machine has none, and an old one's name files that
+// are gone. Without a delay between retries: with one, apt 2.6 may wait forever.
 constexpr char kInstall[] =
-    "DEBIAN_FRONTEND=noninteractive apt-get install -y -q -o DPkg::Lock::Timeout=300 "
-    "-o Acquire::Retries::Delay=false "
-    "\"$d/muster-agent.deb\"";
+    "apt_get() { DEBIAN_FRONTEND=noninteractive apt-get \"$@\" -y -q "
+    "-o DPkg::Lock::Timeout=300 -o Acquire::Retries::Delay=false; }; "
+    "install_agent() { apt_get install \"$d/muster-agent.deb\" || "
+    "{ apt_get update; apt_get install \"$d/muster-agent.deb\"; }; }";
+
+std::string Fetch(const v1::AgentPackage& package) {
+  return absl::StrCat("fetch ", ShellQuote(package.url()), " ", ShellQuote(package.sha256()));
+}
 
 }  // namespace
 
@@ -39,7 +50,8 @@ std::string JoinLine(const v1::CreateTokenResponse& response, const v1::IssuedTo
   std::string line = "(d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT && chmod 755 \"$d\" && ";
   if (response.packages_size() > 0) {
     // One architecture is usual; with several, the paste-ready line is for the first.
-    absl::StrAppend(&line, Fetch(response.packages(0)), " && ", kInstall, " && ");
+    absl::StrAppend(&line, "{ ", kFetch, "; ", kInstall, "; } && ", Fetch(response.packages(0)),
+                    " && install_agent && ");
   }
   return absl::StrCat(line, JoinCommand(response, token), ")");
 }
@@ -50,17 +62,21 @@ std::string JoinScript(const v1::CreateTokenResponse& response, const v1::Issued
       "d=$(mktemp -d)\n"
       "trap 'rm -rf \"$d\"' EXIT\n"
       "chmod 755 \"$d\"\n"
-      "command -v apt-get >/dev/null || { echo 'this machine has no apt-get' >&2; exit 1; }\n";
+      "command -v apt-get >/dev/null || { echo 'this machine has no apt-get, and the agent is a "
+      "package for Debian and Ubuntu' >&2; exit 1; }\n";
   if (response.packages_size() > 0) {
-    absl::StrAppend(&script, "case $(dpkg --print-architecture) in\n");
+    absl::StrAppend(&script, kFetch, "\n", kInstall, "\ncase $(dpkg --print-architecture) in\n");
     for (const v1::AgentPackage& package : response.packages())
       absl::StrAppend(&script, ShellQuote(package.architecture()),
                       ") echo 'step: fetching the agent'\n", Fetch(package), ";;\n");
-    absl::StrAppend(&script,
-                    "*) echo \"the controller has no agent package for "
-                    "$(dpkg --print-architecture)\" >&2; exit 1;;\n",
-                    "esac\necho 'step: installing the agent'\n", kInstall,
-                    " >\"$d/log\" 2>&1 || { tail -n 5 \"$d/log\" >&2; exit 1; }\n");
+    absl::StrAppend(
+        &script,
+        "*) echo \"the controller has no agent package for "
+        "$(dpkg --print-architecture)\" >&2; exit 1;;\n",
+        "esac\necho 'step: installing the agent'\n"
+        "install_agent >\"$d/log\" 2>&1 || { echo 'cannot install the agent, or a package "
+        "that it needs from the repositories of this machine' >&2; "
+        "tail -n 2 \"$d/log\" >&2; exit 1; }\n");
   }
   return absl::StrCat(script, "echo 'step: joining'\n", JoinCommand(response, token), "\n");
 }

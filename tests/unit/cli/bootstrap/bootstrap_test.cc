@@ -56,6 +56,26 @@ TEST(Bootstrap, ANodeThatFailsIsNamedWithItsReasonAndHoldsUpNobody) {
     EXPECT_FALSE(absl::StrContains(command, "script")) << command;
 }
 
+TEST(Bootstrap, ARefusalOfSshComesWithItsRemedy) {
+  const struct {
+    const char *says, *remedy;
+  } kCases[] = {
+      {"Host key verification failed.\n", "ssh deploy@10.0.0.1"},
+      {"deploy@10.0.0.1: Permission denied (publickey,password).\n", "ssh-copy-id deploy@10.0.0.1"},
+      {"sudo: a password is required\n", "sudo without a password"},
+  };
+  for (const auto& each : kCases) {
+    FakeProcessRunner processes;
+    processes.On("ssh", FakeProcessRunner::Prints(each.says, 255));
+    RecordingObserver observer;
+    BootstrapOptions options;
+    options.user = "deploy";
+    const auto results = BootstrapAll({{"c001", "10.0.0.1", ""}}, options, processes, observer);
+    EXPECT_THAT(results.at("c001"),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr(each.remedy)));
+  }
+}
+
 TEST(Bootstrap, AnotherAccountUsesSudo) {
   FakeProcessRunner processes;
   processes.On("ssh", FakeProcessRunner::Prints(""));

@@ -3,7 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/digest.h"
+#include "common/sys/process/process.h"
 #include "muster/v1/enrollment.pb.h"
+#include "tests/fixtures/status_matchers.h"
+#include "tests/fixtures/temp_dir.h"
 
 namespace muster::cli {
 namespace {
@@ -26,16 +36,95 @@ v1::CreateTokenResponse Response() {
   return response;
 }
 
-TEST(JoinScript, ChecksTheDigestBeforeItInstalls) {
-  const v1::CreateTokenResponse response = Response();
-  for (const std::string& text :
-       {JoinLine(response, response.tokens(0)), JoinScript(response, response.tokens(0))}) {
+// Runs both texts on a machine whose programs are stand-ins that note how they were called.
+class JoinScriptTest : public ::testing::Test {
+ protected:
+  JoinScriptTest() : response_(Response()) {
+    response_.mutable_packages(0)->set_sha256(Sha256Hex("package\n"));
+    Program("dpkg", "echo amd64");
+    Program("muster-agent", "cat >/dev/null; echo \"$1\" >>\"$0.calls\"");
+    Program("apt-get", "echo \"$1\" >>\"$0.calls\"");
+    Program("apt-helper", "for last; do :; done; echo package >\"$last\"");
+  }
+
+  std::string Path(const std::string& name) const {
+    return absl::StrCat(folder_.path(), "/", name);
+  }
+
+  void Program(const std::string& name, const std::string& body) {
+    std::ofstream(Path(name)) << "#!/bin/sh\n" << body << "\n";
+    std::filesystem::permissions(Path(name), std::filesystem::perms::owner_all);
+  }
+
+  // The first arguments of the program's calls since the last time.
+  std::string Calls(const std::string& name) {
+    std::ifstream in(Path(name + ".calls"));
+    std::string calls;
+    for (std::string line; std::getline(in, line);) absl::StrAppend(&calls, line, " ");
+    std::filesystem::remove(Path(name + ".calls"));
+    return calls;
+  }
+
+  std::vector<std::string> Texts() const {
+    return {JoinLine(response_, response_.tokens(0)), JoinScript(response_, response_.tokens(0))};
+  }
+
+  sys::ProcessResult Run(const std::string& text) {
+    sys::ProcessSpec spec;
+    spec.argv = {"sh", "-s"};
+    spec.input = text;
+    spec.environment["PATH"] = absl::StrCat(folder_.path(), ":", sys::kStandardPath);
+    const absl::StatusOr<sys::ProcessResult> result = sys::RealProcessRunner().Run(spec);
+    EXPECT_OK(result);
+    return result.ok() ? *result : sys::ProcessResult{.exit_code = -1};
+  }
+
+  v1::CreateTokenResponse response_;
+  testing::TempDir folder_;
+};
+
+TEST_F(JoinScriptTest, FetchesInstallsAndJoins) {
+  for (const std::string& text : Texts()) {
     SCOPED_TRACE(text);
-    const size_t check = text.find("sha256sum -c"), install = text.find("apt-get install");
-    ASSERT_NE(check, std::string::npos);
-    ASSERT_NE(install, std::string::npos);
-    EXPECT_LT(check, install);
+    const sys::ProcessResult result = Run(text);
+    EXPECT_TRUE(result.ok()) << result.output;
+    EXPECT_EQ(Calls("apt-get"), "install ");
+    EXPECT_EQ(Calls("muster-agent"), "join ");
     EXPECT_THAT(text, HasSubstr("--ca-pin 'sha256:00ff'"));
+  }
+}
+
+// A new machine's lists of packages are empty, and an old one's name files that are gone.
+TEST_F(JoinScriptTest, AFailedInstallationIsRepeatedWithFreshLists) {
+  Program("apt-get", R"(echo "$1" >>"$0.calls"; grep -q update "$0.calls")");
+  for (const std::string& text : Texts()) {
+    SCOPED_TRACE(text);
+    const sys::ProcessResult result = Run(text);
+    EXPECT_TRUE(result.ok()) << result.output;
+    EXPECT_EQ(Calls("apt-get"), "install update install ");
+    EXPECT_EQ(Calls("muster-agent"), "join ");
+  }
+  Program("apt-get", R"(echo "$1" >>"$0.calls"; echo "E: nothing works"; exit 100)");
+  for (const std::string& text : Texts()) {
+    SCOPED_TRACE(text);
+    const sys::ProcessResult result = Run(text);
+    EXPECT_FALSE(result.ok());
+    EXPECT_THAT(result.output, HasSubstr("E: nothing works"));
+    EXPECT_EQ(Calls("apt-get"), "install update install ");
+    EXPECT_EQ(Calls("muster-agent"), "");
+  }
+}
+
+TEST_F(JoinScriptTest, WithoutTheRightPackageNothingIsInstalled) {
+  for (const char* helper : {"echo \"E: Could not resolve 'login1'\" >&2; exit 100",
+                             "for last; do :; done; echo \"another package\" >\"$last\""}) {
+    Program("apt-helper", helper);
+    for (const std::string& text : Texts()) {
+      SCOPED_TRACE(absl::StrCat(helper, "\n", text));
+      EXPECT_FALSE(Run(text).ok());
+      EXPECT_EQ(Calls("apt-get"), "");
+      EXPECT_EQ(Calls("muster-agent"), "");
+    }
   }
 }
 
