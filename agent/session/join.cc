@@ -32,18 +32,27 @@ namespace {
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
 constexpr absl::Duration kJoinTimeout = absl::Seconds(30);
 
-absl::Status RefuseSecondJoin(const Paths& paths, sys::FileSystem& files) {
+// The uuid of a membership that the join renews, because its certificate has expired; "": there is
+// none. AlreadyExists: this machine is a node.
+absl::StatusOr<std::string> FindExpired(const JoinOptions& options, const Paths& paths,
+                                        sys::FileSystem& files, absl::Time now) {
   ASSIGN_OR_RETURN(const bool joined, HasIdentity(paths, files));
-  if (!joined) return absl::OkStatus();
+  if (!joined) return "";
   ASSIGN_OR_RETURN(const bool turned_away, WasTurnedAway(paths, files));
-  if (turned_away) return absl::OkStatus();
+  if (turned_away) return "";
   const absl::StatusOr<Identity> identity = LoadIdentity(paths, files);
+  if (identity.ok()) {
+    const absl::StatusOr<pki::Certificate> own = pki::ParseCertificate(identity->certificate_pem);
+    if (own.ok() && own->not_after < now)
+      return identity->node_name == options.node_name ? identity->node_uuid : "";
+  }
   return absl::AlreadyExistsError(
       absl::StrCat("this machine has already joined",
                    identity.ok() ? absl::StrCat(" as ", identity->node_name, " of the controller ",
                                                 identity->controller_address)
                                  : std::string(),
-                   "; pass --force to join again under a new identity"));
+                   "; `muster-agent check` shows what keeps it from connecting; pass --force to "
+                   "join again under a new identity, which has to pass its validation anew"));
 }
 
 absl::Status WriteSecret(sys::FileSystem& files, const std::string& path,
@@ -58,11 +67,12 @@ struct Request {
   std::string uuid;
   std::string key_pem;
   std::string csr_pem;
+  bool is_of_earlier_join = false;
 };
 
 // The request of an interrupted join, or a new one; it is on disk before anybody learns of it. The
 // controller repeats its answer only for the same uuid and CSR, and a join token works once.
-// `uuid`: that of the machine; "": any.
+// `machine`: the uuid that it has to have; "": any.
 absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& paths,
                                     sys::FileSystem& files, const std::string& machine) {
   RETURN_IF_ERROR(MakeStateDirectories(paths, files));
@@ -72,7 +82,7 @@ absl::StatusOr<Request> MakeRequest(const JoinOptions& options, const Paths& pat
     const absl::StatusOr<std::string> csr = files.Read(paths.JoinRequest());
     if (uuid.ok()) absl::StripAsciiWhitespace(&*uuid);
     if (uuid.ok() && key.ok() && csr.ok() && IsUuid(*uuid) && (machine.empty() || machine == *uuid))
-      return Request{*uuid, *key, *csr};
+      return Request{*uuid, *key, *csr, /*is_of_earlier_join=*/true};
   }
   ASSIGN_OR_RETURN(pki::KeyAndCsr made, pki::MakeKeyAndCsr(options.node_name));
   Request request{machine.empty() ? NewUuid() : machine, std::move(made.key_pem),
@@ -219,20 +229,28 @@ absl::StatusOr<v1::EnrollResponse> AwaitDecision(
 
 absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
                   Clock& clock, const std::function<void(absl::string_view)>& say) {
-  if (!options.force) RETURN_IF_ERROR(RefuseSecondJoin(paths, files));
+  std::string machine;
+  if (!options.force) {
+    ASSIGN_OR_RETURN(machine, FindExpired(options, paths, files, clock.Now()));
+  }
   ASSIGN_OR_RETURN(const std::string pinned_ca,
                    FetchPinnedCa(options.enrollment, options.ca_pin, kHandshakeTimeout));
   EnrollmentClient client(options, pinned_ca, clock);
   const bool asks_itself = options.token.empty();
-  std::string machine;
   if (asks_itself) {
     ASSIGN_OR_RETURN(machine, client.RequestToken());
   }
-  ASSIGN_OR_RETURN(const Request request, MakeRequest(options, paths, files, machine));
+  ASSIGN_OR_RETURN(Request request, MakeRequest(options, paths, files, machine));
   absl::StatusOr<v1::EnrollResponse> enrolled = client.Enroll(request.uuid, request.csr_pem);
-  // The controller knows the uuid of an interrupted join, which the new token does not continue.
-  if (asks_itself && absl::IsFailedPrecondition(enrolled.status()))
+  // The controller does not take this machine for that of an earlier join or membership, which was
+  // removed meanwhile, or is another node. The token is still good.
+  const bool is_returning = !asks_itself && !machine.empty();
+  if (absl::IsFailedPrecondition(enrolled.status()) &&
+      (request.is_of_earlier_join || is_returning)) {
     RETURN_IF_ERROR(ForgetRequest(paths, files));
+    ASSIGN_OR_RETURN(request, MakeRequest(options, paths, files, asks_itself ? machine : ""));
+    enrolled = client.Enroll(request.uuid, request.csr_pem);
+  }
   ASSIGN_OR_RETURN(v1::EnrollResponse response, std::move(enrolled));
   absl::StatusOr<v1::EnrollResponse> decided =
       AwaitDecision(client, std::move(response), options, request.csr_pem, clock, say);

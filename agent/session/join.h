@@ -37,8 +37,11 @@ struct JoinOptions {
 
 // Authenticates the controller by its CA's digest, presents token and CSR, waits for the
 // administrator if approval is required, and stores the identity. `say` gets lines for the waiting
-// person. Called again after an interruption, it continues with the same uuid and CSR. With a TPM
-// the uuid is the one that follows from its key and the node's name.
+// person. Called again after an interruption, it continues with the same uuid and CSR. A machine
+// whose certificate has expired joins under the same name with the uuid that it has. Where the
+// controller does not take the machine for the one of that uuid, it joins with a new one. With a
+// TPM the uuid is the one that follows from its key and the node's name. AlreadyExists: the machine
+// has a certificate that is valid.
 absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
                   Clock& clock, const std::function<void(absl::string_view)>& say);
 

@@ -18,6 +18,9 @@ namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kRenewalTimeout = absl::Seconds(10);
+// The first use of a renewed certificate ends the one before, and shows who has a copy of that: a
+// key in use is not copied unnoticed for much longer than this.
+constexpr absl::Duration kRenewAfter = absl::Hours(12);
 
 }  // namespace
 
@@ -27,8 +30,8 @@ absl::StatusOr<CertificateLife> ReadCertificateLife(const std::string& certifica
 }
 
 absl::Time RenewAt(const CertificateLife& life, double jitter) {
-  const absl::Duration length = life.not_after - life.not_before;
-  return life.not_before + length / 2 + length * (jitter / 10);
+  const absl::Duration wait = std::min((life.not_after - life.not_before) / 2, kRenewAfter);
+  return life.not_before + wait + wait * (jitter / 5);
 }
 
 absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now) {
@@ -47,8 +50,9 @@ std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
                       absl::FormatDuration(absl::Trunc(now - life.not_after, absl::Seconds(1))),
                       " ago by its clock (",
                       absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
-                      "); if the clock is right, run `muster token create --nodes ", node_name,
-                      "` on the controller and paste the line that it prints here, with --force");
+                      "); if the clock is right, run `muster node bootstrap --ssh ", node_name,
+                      "`, or `muster token create --nodes ", node_name,
+                      "` on the controller and paste the line that it prints here");
 }
 
 std::string RefusalRemedy(absl::string_view error) {

@@ -1,4 +1,5 @@
-// Renews certificates: they live a day, and the agent asks for the next one after half of that.
+// Renews certificates: the agent asks for the next one after half a day, long before the present
+// one ends.
 #pragma once
 
 #include <memory>
@@ -30,8 +31,9 @@ struct CertificateLife {
 // Errors: InvalidArgument when it is not a certificate.
 absl::StatusOr<CertificateLife> ReadCertificateLife(const std::string& certificate_pem);
 
-// When to renew: at half life, up to a tenth of the life later by `jitter` in [0, 1), so that
-// nodes that joined together do not renew together.
+// When to renew: half a day after it was issued, or at half life where that is sooner, so that the
+// rest is left for the times when nobody can renew. Up to a fifth of that time later by `jitter` in
+// [0, 1), so that nodes that joined together do not renew together.
 absl::Time RenewAt(const CertificateLife& life, double jitter);
 
 // When to try again after a renewal failed at `now`: soon enough for many tries before the end.

@@ -44,8 +44,8 @@ absl::Status ReplaceCertificate(const Paths& paths, absl::string_view ca_pem,
                                 absl::string_view certificate_pem, absl::string_view key_pem,
                                 sys::FileSystem& files);
 
-// Makes the reserve, unless it is there: a disk that stays full for half a day must not cost the
-// node its membership. ResourceExhausted: the disk has no room for it now.
+// Makes the reserve, unless it is there: a disk that stays full must not cost the node its
+// membership, nor keep a copied key unnoticed. ResourceExhausted: the disk has no room for it now.
 absl::Status KeepReserve(const Paths& paths, sys::FileSystem& files);
 
 // Makes the state folder and its subfolders, 0700.

@@ -176,8 +176,8 @@ class AuthorityRotation {
     if (authority.nodes_behind_size() > 0) {
       std::cerr << "muster: " << NodesText(authority)
                 << ": no certificate of the new authority yet. Both authorities are still trusted, "
-                   "so nothing was cut off. Bring the nodes back (nodes that were away for a day "
-                   "or more must join again), or run `muster node remove` for those that will not "
+                   "so nothing was cut off. Bring the nodes back (nodes that were away for 30 "
+                   "days must join again), or run `muster node remove` for those that will not "
                    "return; then run `muster ca rotate` again\n";
       return kExitUnreachable;
     }

@@ -28,7 +28,9 @@ struct Roots {
 // Signs for nodes and users. Immutable, thread-safe; does not write to the store.
 class CertificateAuthority {
  public:
-  static constexpr absl::Duration kNodeLifetime = absl::Hours(24);
+  // An agent renews twice a day. The rest is for the time that a node, or the controller, is away:
+  // a membership outlasts a long weekend, a holiday and the repair of a controller.
+  static constexpr absl::Duration kNodeLifetime = absl::Hours(24 * 30);
   static constexpr absl::Duration kUserLifetime = absl::Hours(24 * 365);
 
   // Reads ca.crt, which may hold several certificates, and ca.key from `folder` (/etc/muster/pki).

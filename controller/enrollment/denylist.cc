@@ -34,6 +34,7 @@ absl::Status Denylist::Load(Store& store) {
   absl::MutexLock lock(&mutex_);
   serials_ = std::move(serials);
   people_ = std::move(people);
+  ++generation_;
   return absl::OkStatus();
 }
 

@@ -1,6 +1,8 @@
 // Certificates that are valid by their dates but must not be accepted any more.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -27,6 +29,9 @@ class Denylist {
   // a certificate that the store does not know is judged by when it was signed: one that is stored
   // and not revoked was signed later, even in the same second or by a clock that was set back.
   bool Denies(const Identity& identity) const;
+  // Grows with each Load(). Whoever asks Denies() again only when it has grown, and has read it
+  // before asking, misses nothing.
+  uint64_t generation() const { return generation_.load(); }
 
  private:
   struct Person {
@@ -39,6 +44,7 @@ class Denylist {
   mutable absl::Mutex mutex_;
   absl::flat_hash_set<std::string> serials_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Person> people_ ABSL_GUARDED_BY(mutex_);  // by name
+  std::atomic<uint64_t> generation_ = 1;  // grows under mutex_, after the lists have changed
 };
 
 // Whether the bearer of a certificate may still call: TLS checks only once, when a connection

@@ -1,8 +1,10 @@
 // Joining: from a token and a CSR to a certificate.
 #include "controller/enrollment/enrollment.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
@@ -14,6 +16,7 @@
 #include "common/pki/key.h"
 #include "controller/audit/audit.h"
 #include "controller/enrollment/join_token.h"
+#include "controller/enrollment/key_line.h"
 #include "controller/enrollment/name_rules.h"
 #include "controller/store/store.h"
 
@@ -65,6 +68,74 @@ JoinResult ResultOf(const EnrollmentRecord& enrollment) {
   return result;
 }
 
+// The answer to a machine that may not have received it. PermissionDenied: what was signed for it
+// is of no use any more.
+absl::StatusOr<JoinResult> Answer(const EnrollmentRecord& enrollment,
+                                  const absl::StatusOr<NodeRecord>& node, absl::Time now) {
+  // A certificate lasts longer than any token, so the one of the approval is good for a machine
+  // that asks late. It is only useful with its key.
+  static_assert(Enrollment::kMaxTtl < CertificateAuthority::kNodeLifetime);
+  if (enrollment.certificate_pem.empty()) return ResultOf(enrollment);
+  if (!CheckMember(node).ok())
+    return absl::PermissionDeniedError("the machine was removed or locked meanwhile");
+  ASSIGN_OR_RETURN(const pki::Certificate issued,
+                   pki::ParseCertificate(enrollment.certificate_pem));
+  if (issued.not_after <= now)
+    return absl::PermissionDeniedError(
+        absl::StrCat("the certificate of this enrollment expired at ",
+                     absl::FormatTime(issued.not_after, absl::UTCTimeZone())));
+  return ResultOf(enrollment);
+}
+
+// The newest enrollment of the same machine under the same name with the same CSR, whatever its
+// token was; nullptr: there is none. What it was given is only useful with the key of that CSR.
+EnrollmentRecord* FindOwn(std::vector<EnrollmentRecord>& related, const JoinRequest& request) {
+  EnrollmentRecord* own = nullptr;
+  for (EnrollmentRecord& each : related) {
+    if (each.node_uuid == request.node_uuid && each.node_name == request.node_name &&
+        each.csr_pem == request.csr_pem)
+      own = &each;
+  }
+  return own;
+}
+
+// Whether the node's machine proves by its TPM or MAC address at each boot that it is the node.
+bool ProvesItself(const NodeRecord& node, const std::vector<EnrollmentRecord>& related) {
+  return !node.endorsement_key.empty() ||
+         std::any_of(related.begin(), related.end(), [&](const EnrollmentRecord& each) {
+           return each.requested && each.node_uuid == node.uuid;
+         });
+}
+
+// OK if a machine that shows nothing but its token may enroll with the uuid: nobody has it, or the
+// token is a person's for the node that has it, and the certificates of that node have all expired.
+// AlreadyExists: one of them is still valid, so the machine has no reason to join again.
+// FailedPrecondition: it is another node, one that was removed, or one that proves itself
+// otherwise.
+absl::Status CheckUuid(Transaction& txn, const absl::StatusOr<NodeRecord>& known,
+                       const TokenRecord& token, const std::vector<EnrollmentRecord>& related,
+                       absl::Time now) {
+  if (!known.ok()) return absl::OkStatus();
+  if (token.requested_from.empty() && known->name == token.node_name && CheckMember(known).ok() &&
+      !ProvesItself(*known, related)) {
+    ASSIGN_OR_RETURN(const std::vector<CertificateRecord> line,
+                     txn.certificates().ListByNode(known->uuid));
+    const auto last = std::max_element(line.begin(), line.end(),
+                                       [](const CertificateRecord& a, const CertificateRecord& b) {
+                                         return a.not_after < b.not_after;
+                                       });
+    if (last == line.end() || last->not_after <= now) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        absl::StrCat("this machine is ", known->name, ", and its certificate is valid until ",
+                     absl::FormatTime(last->not_after, absl::UTCTimeZone()),
+                     "; set its clock, or pass --force to join again under a new identity"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this machine's uuid belongs to ", known->name,
+      known->state == NodeRecord::kRemoved ? ", which was removed" : ", which is enrolled",
+      "; remove /var/lib/muster/join.uuid on this machine and join again, as a new machine"));
+}
+
 }  // namespace
 
 Enrollment::Enrollment(Store& store, const CertificateAuthority& ca, Denylist& denylist,
@@ -99,21 +170,11 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(hash);
   ASSIGN_OR_RETURN(std::vector<EnrollmentRecord> related,
                    txn.enrollments().ListRelated(request.node_name, request.node_uuid, hash));
-  if (token.ok() && token->used_at.has_value() && !token->revoked_at.has_value()) {
-    // The same machine again: it did not receive the answer. The certificate is only useful with
-    // its key.
-    for (const EnrollmentRecord& enrollment : related) {
-      if (enrollment.token_hash != hash || enrollment.node_uuid != request.node_uuid ||
-          enrollment.node_name != request.node_name || enrollment.csr_pem != request.csr_pem ||
-          token->expires_at <= now) {
-        continue;
-      }
-      const absl::StatusOr<NodeRecord> node = txn.nodes().Get(request.node_uuid);
-      if (node.ok() && node->state == NodeRecord::kRemoved) break;
-      if (enrollment.certificate_pem.empty()) return ResultOf(enrollment);
-      ASSIGN_OR_RETURN(const EnrollmentRecord fresh, Refresh(txn, enrollment, request.peer, now));
-      return ResultOf(fresh);
-    }
+  EnrollmentRecord* const own = FindOwn(related, request);
+  if (own != nullptr && own->token_hash == hash && token.ok() && token->used_at.has_value() &&
+      !token->revoked_at.has_value() && token->expires_at > now) {
+    const absl::StatusOr<NodeRecord> node = txn.nodes().Get(request.node_uuid);
+    if (!node.ok() || node->state != NodeRecord::kRemoved) return Answer(*own, node, now);
   }
   RETURN_IF_ERROR(CheckToken(token, request.node_name, now));
   // Whoever has opened a token that was sealed for a TPM is that machine, and no other; whoever was
@@ -127,27 +188,39 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
                                                       " is no longer in the inventory; add it and ",
                                                       "run `muster inventory apply`"));
   const absl::StatusOr<NodeRecord> known = txn.nodes().Get(request.node_uuid);
-  if (known.ok() && !is_proven)
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this machine's uuid belongs to ", known->name,
-        known->state == NodeRecord::kRemoved ? ", which was removed" : ", which is enrolled",
-        "; remove /var/lib/muster/node.uuid on this machine, so that it takes a new one, and join ",
-        "again"));
   if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
   const bool is_requested = !token->requested_from.empty();
+  const Actor actor = NodeActor(request.node_uuid, request.peer);
+  // Whether a person has made another token for a machine whose join did not come to its end.
+  const bool is_again = own != nullptr && !own->requested && !is_requested;
+  if (is_again && !own->certificate_pem.empty() && known.ok() && !known->last_seen_at.has_value()) {
+    if (absl::StatusOr<JoinResult> given = Answer(*own, known, now); given.ok()) {
+      own->token_hash = hash;
+      RETURN_IF_ERROR(txn.tokens().MarkUsed(token->token_id, now));
+      RETURN_IF_ERROR(txn.enrollments().Put(*own));
+      RETURN_IF_ERROR(
+          Audit(txn, now, actor, "node.enroll", request.node_name,
+                absl::StrCat("machine ", request.node_uuid,
+                             " gets its certificate again, by token ", token->token_id)));
+      return given;
+    }
+  }
+  if (!is_proven) RETURN_IF_ERROR(CheckUuid(txn, known, *token, related, now));
   bool is_news = true;
   if (is_requested) {
     ASSIGN_OR_RETURN(is_news, MakeRoom(txn, *token, request.peer, now, &related));
   }
+  const std::string enrollment_id = is_again && IsWaiting(*own) ? own->enrollment_id : NewUuid();
   for (const EnrollmentRecord& other : related) {
-    if (other.node_uuid == request.node_uuid && IsWaiting(other))
-      return absl::FailedPreconditionError(
+    if (other.node_uuid == request.node_uuid && IsWaiting(other) &&
+        other.enrollment_id != enrollment_id)
+      return absl::AlreadyExistsError(
           absl::StrCat("this machine is already waiting for approval as ", other.node_name,
                        "; run `muster node approve ", other.node_name, "`"));
   }
 
   EnrollmentRecord enrollment;
-  enrollment.enrollment_id = NewUuid();
+  enrollment.enrollment_id = enrollment_id;
   enrollment.token_hash = hash;
   enrollment.node_uuid = request.node_uuid;
   enrollment.node_name = request.node_name;
@@ -157,7 +230,6 @@ absl::StatusOr<JoinResult> Enrollment::JoinIn(Transaction& txn, const JoinReques
   enrollment.requested_at = now;
   enrollment.endorsement_key = token->endorsement_key;
   enrollment.requested = is_requested;
-  const Actor actor = NodeActor(request.node_uuid, request.peer);
   RETURN_IF_ERROR(txn.tokens().MarkUsed(token->token_id, now));
   if (token->require_approval) {
     RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
@@ -207,56 +279,25 @@ absl::StatusOr<JoinResult> Enrollment::GetJoin(absl::string_view enrollment_id,
     return absl::ResourceExhaustedError(
         "too many failed attempts from this address; wait a minute and try again");
   JoinResult result;
-  const absl::Status found = store_.Update([&](Transaction& txn) -> absl::Status {
-    absl::StatusOr<EnrollmentRecord> enrollment = txn.enrollments().Get(enrollment_id);
+  const absl::Status found = store_.View([&](Transaction& txn) -> absl::Status {
+    const absl::StatusOr<EnrollmentRecord> enrollment = txn.enrollments().Get(enrollment_id);
     if (absl::IsNotFound(enrollment.status()))
       return absl::PermissionDeniedError("unknown enrollment");
     RETURN_IF_ERROR(enrollment.status());
     if (token.size() > kMaxTokenBytes ||
         !ConstantTimeEquals(enrollment->token_hash, HashJoinToken(token)))
       return absl::PermissionDeniedError("the token belongs to another enrollment");
-    if (!enrollment->certificate_pem.empty()) {
-      ASSIGN_OR_RETURN(*enrollment, Refresh(txn, *std::move(enrollment), peer, now));
-    }
-    result = ResultOf(*enrollment);
+    ASSIGN_OR_RETURN(result, Answer(*enrollment, txn.nodes().Get(enrollment->node_uuid), now));
     return absl::OkStatus();
   });
   if (!found.ok()) return Refuse(peer, "", found, now);
   return result;
 }
 
-absl::StatusOr<EnrollmentRecord> Enrollment::Refresh(Transaction& txn, EnrollmentRecord enrollment,
-                                                     absl::string_view peer, absl::Time now) {
-  const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment.node_uuid);
-  if (!node.ok() || node->state == NodeRecord::kRemoved || !node->locked_because.empty())
-    return absl::PermissionDeniedError("the machine was removed or locked meanwhile");
-  ASSIGN_OR_RETURN(const pki::Certificate issued,
-                   pki::ParseCertificate(enrollment.certificate_pem));
-  const absl::StatusOr<TokenRecord> token = txn.tokens().GetByHash(enrollment.token_hash);
-  const bool may_have_another = token.ok() && !token->revoked_at.has_value() &&
-                                token->expires_at > now && !node->last_seen_at.has_value();
-  if (!may_have_another && issued.not_after <= now)
-    return absl::PermissionDeniedError(
-        absl::StrCat("the certificate of this enrollment expired at ",
-                     absl::FormatTime(issued.not_after, absl::UTCTimeZone()),
-                     " and its token is not good for another one"));
-  const bool is_late = issued.not_after - now < CertificateAuthority::kNodeLifetime / 2;
-  if (!may_have_another || !is_late) return enrollment;
-  ASSIGN_OR_RETURN(IssuedCertificate fresh,
-                   ca_.IssueNode(enrollment.csr_pem, node->uuid, node->name, now));
-  RETURN_IF_ERROR(txn.certificates().Insert(fresh.record));
-  enrollment.certificate_pem = std::move(fresh.pem);
-  RETURN_IF_ERROR(txn.enrollments().Put(enrollment));
-  const Actor actor = NodeActor(node->uuid, peer);
-  RETURN_IF_ERROR(Audit(txn, now, actor, "node.enroll_late", node->name,
-                        absl::StrCat("certificate ", fresh.record.serial)));
-  return enrollment;
-}
-
 absl::Status Enrollment::Refuse(absl::string_view peer, absl::string_view subject,
                                 const absl::Status& reason, absl::Time now) {
-  const bool is_callers_fault =
-      absl::IsPermissionDenied(reason) || absl::IsFailedPrecondition(reason);
+  const bool is_callers_fault = absl::IsPermissionDenied(reason) ||
+                                absl::IsFailedPrecondition(reason) || absl::IsAlreadyExists(reason);
   if (!is_callers_fault) return reason;
   limiter_.Failed(peer, now);
   if (const std::optional<std::string> before = refusals_.Note(peer, now); before.has_value()) {

@@ -57,7 +57,8 @@ struct NewToken {
 //
 // A machine is identified by its random uuid, a node's name comes from the inventory. A name
 // belongs to one machine at a time: a machine that enrolls under a name that is taken needs a token
-// of its own; the previous machine is then removed and its certificates are denied. One that proves
+// of its own; the previous machine is then removed and its certificates are denied. A machine whose
+// certificates have all expired joins again by a token as the one that it was. One that proves
 // itself by its TPM (see TokenRequests) has the uuid that follows from that: it joins again after
 // each boot, as the same machine, and what it was certified before is denied.
 class Enrollment {
@@ -89,13 +90,13 @@ class Enrollment {
 
   // A machine presents a token and a CSR. A stranger learns nothing from a refusal: every bad token
   // gives the same PermissionDenied, and the reason goes to the audit log. Repeating a request with
-  // the same token and CSR gives the same answer, for a machine that never received it. Further
+  // the same CSR gives the same answer, for a machine that never received it: with the same token
+  // until that expires, and with another one for the node until the machine has connected. Further
   // errors: InvalidArgument (malformed), FailedPrecondition (the token is good, but the uuid is
   // taken or the name has left the inventory), ResourceExhausted (too many failures from the peer).
   absl::StatusOr<JoinResult> Join(const JoinRequest& request);
-  // The outcome of a pending enrollment; given only to the holder of its token. A machine that
-  // fetches its certificate late gets a fresh one, until its token expires and only before it has
-  // connected; after that it gets the one that was signed at approval.
+  // The outcome of a pending enrollment; given only to the holder of its token. However late the
+  // machine asks, it gets the certificate that was signed at approval, until that expires.
   absl::StatusOr<JoinResult> GetJoin(absl::string_view enrollment_id, absl::string_view token,
                                      absl::string_view peer);
 
@@ -162,9 +163,6 @@ class Enrollment {
                                     std::vector<Denied>* denied);
   // Called after a transaction that denied certificates.
   void Enforce(const std::vector<Denied>& denied);
-  // The enrollment with a certificate that its machine can still use.
-  absl::StatusOr<EnrollmentRecord> Refresh(Transaction& txn, EnrollmentRecord enrollment,
-                                           absl::string_view peer, absl::Time now);
   // Counts and logs a refused attempt, and returns only what the caller may know.
   absl::Status Refuse(absl::string_view peer, absl::string_view subject, const absl::Status& reason,
                       absl::Time now);

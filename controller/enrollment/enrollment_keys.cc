@@ -138,7 +138,7 @@ absl::StatusOr<std::string> Enrollment::Renew(absl::string_view node_uuid,
     ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(node_uuid));
     ASSIGN_OR_RETURN(const std::vector<CertificateRecord> earlier,
                      txn.certificates().ListByNode(node_uuid));
-    // An agent renews twice a day; each certificate is a permanent row.
+    // An agent renews twice a day; each certificate is a row until it has expired.
     RETURN_IF_ERROR(CheckPace(earlier, "this node", now));
     ASSIGN_OR_RETURN(IssuedCertificate issued, ca_.IssueNode(csr_pem, node.uuid, node.name, now));
     issued.record.generation = newest + 1;

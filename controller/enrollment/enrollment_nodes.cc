@@ -57,22 +57,27 @@ absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, c
   absl::StatusOr<NodeRecord> earlier = txn.nodes().Get(enrollment.node_uuid);
   if (!earlier.ok() && !absl::IsNotFound(earlier.status())) return earlier.status();
   NodeRecord node;
+  node.state = NodeRecord::kEnrolled;
   if (earlier.ok()) {
-    // The same machine, by its TPM or its MAC address, whose key and state did not outlive its
-    // boot.
+    // The same machine. One that proves itself, by its TPM or its MAC address, has lost key and
+    // state with its boot. A person's token is for a member whose certificates have expired, with
+    // all that is on it.
+    const bool has_state = !enrollment.requested && CheckMember(earlier).ok();
     node = *std::move(earlier);
     node.last_seen_at.reset();
     node.locked_because.clear();
-    ForgetSequences(node);
-    if (!node.last_run_id.empty()) node.last_run_result = kRunLost;
-    // Its first use ends the certificates of the boots before.
+    // Its first use ends the certificates from before.
     issued.record.generation = NewestGeneration(line) + 1;
-    // What is on it now has not passed.
-    RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));
+    if (!has_state) {
+      node.state = NodeRecord::kEnrolled;
+      ForgetSequences(node);
+      if (!node.last_run_id.empty()) node.last_run_result = kRunLost;
+      // What is on it now has not passed.
+      RETURN_IF_ERROR(txn.node_service().RemovePass(node.uuid));
+    }
   }
   node.uuid = enrollment.node_uuid;
   node.name = enrollment.node_name;
-  node.state = NodeRecord::kEnrolled;
   node.description = enrollment.description;
   node.enrolled_at = now;
   node.endorsement_key = enrollment.endorsement_key;

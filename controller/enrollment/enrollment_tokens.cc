@@ -16,7 +16,7 @@ namespace muster::controller {
 namespace {
 
 // Removes settled enrollments; they are kept until then, so that a machine can ask again for a lost
-// answer.
+// answer. That of a member which has proved itself stays: it tells how the node joins.
 absl::Status ForgetSettled(Transaction& txn, absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<EnrollmentRecord> enrollments, txn.enrollments().List());
   for (const EnrollmentRecord& enrollment : enrollments) {
@@ -25,6 +25,11 @@ absl::Status ForgetSettled(Transaction& txn, absl::Time now) {
       ASSIGN_OR_RETURN(const pki::Certificate issued,
                        pki::ParseCertificate(enrollment.certificate_pem));
       is_over = issued.not_after < now;
+    }
+    if (is_over && enrollment.requested) {
+      const absl::StatusOr<NodeRecord> node = txn.nodes().Get(enrollment.node_uuid);
+      if (!node.ok() && !absl::IsNotFound(node.status())) return node.status();
+      is_over = !node.ok() || node->state == NodeRecord::kRemoved;
     }
     if (is_over) RETURN_IF_ERROR(txn.enrollments().Delete(enrollment.enrollment_id));
   }

@@ -8,7 +8,8 @@
 // crash came before the machine had stored it: the later certificate was never used, and the
 // machine renews again from the one that it has. In the second, the store was restored from a
 // backup and does not know the certificates that were issued since; a certificate that our
-// authority has signed and the store does not know is therefore taken for the newest.
+// authority has signed and the store does not know is therefore taken for the newest. So the store
+// has to know each until it has expired.
 #pragma once
 
 #include <cstdint>

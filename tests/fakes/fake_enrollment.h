@@ -47,8 +47,11 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
 
   v1::EnrollmentState decision = v1::ENROLLMENT_STATE_APPROVED;
   bool lose_first_answer = false;
-  grpc::Status wrong;      // answers a question instead of the decision
-  int wrong_answers = -1;  // so many times; negative: always
+  std::string good_token = "tok-1";
+  int strange_machines = 0;  // so many requests have a uuid that belongs to another machine
+  absl::Duration lifetime = absl::Hours(24);  // of the certificates
+  grpc::Status wrong;                         // answers a question instead of the decision
+  int wrong_answers = -1;                     // so many times; negative: always
   std::vector<v1::EnrollRequest> requests;
   std::vector<v1::RequestTokenRequest> asked;
   std::string recognized_as;
@@ -73,8 +76,12 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
   grpc::Status Enroll(grpc::ServerContext*, const v1::EnrollRequest* request,
                       v1::EnrollResponse* response) override {
     requests.push_back(*request);
-    if (request->token() != "tok-1" && request->token() != kOpened) {
+    if (request->token() != good_token && request->token() != kOpened) {
       return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the token is used");
+    }
+    if (strange_machines > 0) {
+      --strange_machines;
+      return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "the uuid belongs to another");
     }
     if (lose_first_answer && requests.size() == 1) {
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the cable");
@@ -95,7 +102,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
     const absl::Time now = clock_.Now();
     response->set_certificate_pem(
         pki::SignCsr(ca_, requests.back().csr_pem(), {.common_name = "c001"},
-                     {.not_before = now - absl::Minutes(1), .not_after = now + absl::Hours(24)},
+                     {.not_before = now - absl::Minutes(1), .not_after = now + lifetime},
                      pki::Usage::kClient)
             .value());
     response->set_ca_pem(ca_.certificate_pem);

@@ -39,15 +39,19 @@ class EnrollmentFlowTest : public ControllerFixture {
     const pki::KeyAndCsr key = pki::MakeKeyAndCsr(name).value();
     uuid_ = NewUuid();
     fingerprint_ = pki::KeyFingerprint(pki::ParseCsr(key.csr_pem).value().public_key_sha256);
-    v1::EnrollRequest request;
-    request.set_token(token);
-    request.set_node_name(name);
-    request.set_node_uuid(uuid_);
-    request.set_csr_pem(key.csr_pem);
-    grpc::ClientContext context;
-    const grpc::Status status = enrolling_->Enroll(&context, request, &enrolled_);
+    request_.set_node_name(name);
+    request_.set_node_uuid(uuid_);
+    request_.set_csr_pem(key.csr_pem);
+    const grpc::Status status = EnrollAgain(token);
     identity_ = {key.key_pem, enrolled_.certificate_pem()};
     return status;
+  }
+
+  // The same machine with the same key.
+  grpc::Status EnrollAgain(const std::string& token) {
+    request_.set_token(token);
+    grpc::ClientContext context;
+    return enrolling_->Enroll(&context, request_, &enrolled_);
   }
 
   v1::Node GetNode(const std::string& name) {
@@ -82,6 +86,7 @@ class EnrollmentFlowTest : public ControllerFixture {
   std::unique_ptr<v1::NodeService::Stub> nodes_;
   std::unique_ptr<v1::EventService::Stub> events_;
   std::unique_ptr<v1::EnrollmentService::Stub> enrolling_;
+  v1::EnrollRequest request_;
   v1::EnrollResponse enrolled_;
   ClientIdentity identity_;
   std::string uuid_;
@@ -133,6 +138,14 @@ TEST_F(EnrollmentFlowTest, UsedTokenTellsNothingButTheRemedy) {
   const grpc::Status again = Enroll(token, "c001");
   EXPECT_EQ(again.error_code(), grpc::PERMISSION_DENIED);
   EXPECT_THAT(again.error_message(), Said());
+}
+
+TEST_F(EnrollmentFlowTest, AMachineThatNeverGotItsCertificateJoinsByAnotherLine) {
+  ASSERT_TRUE(Enroll(CreateToken("c001").tokens(0).token(), "c001").ok());
+  const std::string first = enrolled_.certificate_pem();
+  ASSERT_TRUE(EnrollAgain(CreateToken("c001").tokens(0).token()).ok());
+  EXPECT_EQ(enrolled_.certificate_pem(), first);
+  EXPECT_EQ(TryConnect().error_message(), "");
 }
 
 TEST_F(EnrollmentFlowTest, WaitsForApproval) {

@@ -37,6 +37,22 @@ using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 
+// The machine's clock, which may be wrong.
+class WrongClock final : public Clock {
+ public:
+  absl::Time Now() override { return real_.Now() + ahead; }
+  bool AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
+                  absl::Time deadline) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return real_.AwaitUntil(mutex, condition, deadline - ahead);
+  }
+  void Sleep(absl::Duration duration) override { real_.Sleep(duration); }
+
+  absl::Duration ahead;
+
+ private:
+  RealClock real_;
+};
+
 class JoinTest : public ::testing::Test {
  protected:
   JoinTest() : paths_(dir_.path() + "/muster") {
@@ -55,7 +71,7 @@ class JoinTest : public ::testing::Test {
   muster::testing::TempDir dir_;
   const Paths paths_;
   sys::RealFileSystem files_;
-  RealClock clock_;
+  WrongClock clock_;
   FakeEnrollment server_;
   JoinOptions options_;
   std::string said_;
@@ -181,6 +197,64 @@ TEST_F(JoinTest, AJoinThatWasCutOffGoesOnWithTheSameRequest) {
   ASSERT_OK(Run());
   EXPECT_EQ(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
   EXPECT_EQ(server_.requests[0].csr_pem(), server_.requests[1].csr_pem());
+}
+
+TEST_F(JoinTest, AJoinThatAWrongClockHasRefusedGoesOnWithAnotherToken) {
+  clock_.ahead = absl::Hours(48);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("clock")));
+  EXPECT_FALSE(HasIdentity(paths_, files_).value());
+  clock_.ahead = absl::ZeroDuration();
+  options_.token = server_.good_token = "tok-2";
+  ASSERT_OK(Run());
+  EXPECT_EQ(server_.requests[0].node_uuid(), server_.requests[1].node_uuid());
+  EXPECT_EQ(server_.requests[0].csr_pem(), server_.requests[1].csr_pem());
+}
+
+TEST_F(JoinTest, AMachineThatTheControllerDoesNotContinueIsANewOne) {
+  server_.lose_first_answer = true;
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cable")));
+  server_.strange_machines = 1;
+  ASSERT_OK(Run());
+  ASSERT_EQ(server_.requests.size(), 3u);
+  EXPECT_EQ(server_.requests[1].node_uuid(), server_.requests[0].node_uuid());
+  EXPECT_NE(server_.requests[2].node_uuid(), server_.requests[0].node_uuid());
+  EXPECT_EQ(LoadIdentity(paths_, files_)->node_uuid, server_.requests[2].node_uuid());
+}
+
+TEST_F(JoinTest, ANewMachineIsRefusedOnce) {
+  server_.strange_machines = 2;
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another")));
+  EXPECT_EQ(server_.requests.size(), 1u);
+}
+
+TEST_F(JoinTest, AMachineWhoseCertificateHasExpiredKeepsItsUuidUnderTheSameName) {
+  server_.lifetime = absl::Hours(1);
+  ASSERT_OK(Run());
+  server_.lifetime = absl::Hours(3);
+  const std::string uuid = server_.requests[0].node_uuid();
+  clock_.ahead = absl::Hours(2);
+  ASSERT_OK(Run());
+  EXPECT_EQ(server_.requests[1].node_uuid(), uuid);
+  EXPECT_NE(server_.requests[1].csr_pem(), server_.requests[0].csr_pem());
+  EXPECT_EQ(LoadIdentity(paths_, files_)->node_uuid, uuid);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("--force")));
+
+  clock_.ahead = absl::Hours(4);
+  server_.lifetime = absl::Hours(24);
+  server_.strange_machines = 1;
+  ASSERT_OK(Run());
+  EXPECT_EQ(server_.requests[2].node_uuid(), uuid);
+  EXPECT_NE(server_.requests[3].node_uuid(), uuid) << "it was removed meanwhile";
+}
+
+TEST_F(JoinTest, AMachineWhoseCertificateHasExpiredIsAnotherUnderAnotherName) {
+  server_.lifetime = absl::Hours(1);
+  ASSERT_OK(Run());
+  server_.lifetime = absl::Hours(24);
+  clock_.ahead = absl::Hours(2);
+  options_.node_name = "c002";
+  ASSERT_OK(Run());
+  EXPECT_NE(server_.requests[1].node_uuid(), server_.requests[0].node_uuid());
 }
 
 TEST_F(JoinTest, TellsOfARejectionAndOfABadToken) {

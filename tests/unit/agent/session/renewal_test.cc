@@ -11,9 +11,15 @@ using ::testing::HasSubstr;
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 const CertificateLife kDay = {kStart, kStart + absl::Hours(24)};
 
-TEST(RenewalTest, RenewsBetweenHalfAndSixTenthsOfTheLife) {
-  EXPECT_EQ(RenewAt(kDay, 0), kStart + absl::Hours(12));
-  EXPECT_EQ(RenewAt(kDay, 0.5), kStart + absl::Hours(12) + absl::Minutes(72));
+TEST(RenewalTest, RenewsAfterHalfADayHoweverLongTheLife) {
+  const CertificateLife month = {kStart, kStart + absl::Hours(24 * 30)};
+  for (const CertificateLife& life : {kDay, month}) {
+    EXPECT_EQ(RenewAt(life, 0), kStart + absl::Hours(12));
+    EXPECT_EQ(RenewAt(life, 0.5), kStart + absl::Hours(12) + absl::Minutes(72));
+  }
+  const CertificateLife hour = {kStart, kStart + absl::Hours(1)};
+  EXPECT_EQ(RenewAt(hour, 0), kStart + absl::Minutes(30));
+  EXPECT_EQ(RenewAt(hour, 0.5), kStart + absl::Minutes(33));
 }
 
 TEST(RenewalTest, TriesAgainMoreOftenTowardsTheEnd) {

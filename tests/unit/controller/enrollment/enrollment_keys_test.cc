@@ -7,6 +7,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -35,9 +36,8 @@ class NodeKeysTest : public EnrollmentFixture {
   void Forget(const std::string& pem) {
     ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(CertificateRecord record, txn.certificates().Get(Serial(pem)));
-      RETURN_IF_ERROR(
-          txn.certificates().RemoveExpired(record.not_after + absl::Seconds(1)).status());
-      return absl::OkStatus();
+      const absl::Time end = record.not_after + absl::Seconds(1);
+      return txn.certificates().RemoveExpired(end, end).status();
     }));
   }
 
@@ -71,7 +71,34 @@ TEST_F(NodeKeysTest, AnswerThatWasLostOrNeverStoredLocksNobodyOut) {
   EXPECT_FALSE(IsLocked());
 }
 
+// The controller, or the node, is away for a long weekend.
+TEST_F(NodeKeysTest, RenewsDaysAfterTheLastRenewal) {
+  ASSERT_OK(Use(joined_, kHonest));
+  const auto renewed = Renew(joined_, kHonest);
+  ASSERT_OK(renewed);
+  ASSERT_OK(Use(*renewed, kHonest));
+  clock_.Advance(absl::Hours(24 * 3));
+  EXPECT_OK(pki::VerifySignedBy(*renewed, ca_->roots().pem, clock_.Now()));
+  const auto next = Renew(*renewed, kHonest);
+  ASSERT_OK(next);
+  EXPECT_OK(Use(*next, kHonest));
+  EXPECT_FALSE(IsLocked());
+}
+
 // The attacks, by who renews first.
+TEST_F(NodeKeysTest, ThiefOfACertificateThatWasRenewedLongAgoIsNoticedUntilItExpires) {
+  const auto renewed = Renew(joined_, kHonest);
+  ASSERT_OK(renewed);
+  ASSERT_OK(Use(*renewed, kHonest));
+  clock_.Advance(absl::Hours(24 * 29));
+  ASSERT_OK(store_->Update([&](Transaction& txn) {
+    return txn.certificates().RemoveExpired(clock_.Now(), clock_.Now()).status();
+  }));
+  ASSERT_OK(pki::VerifySignedBy(joined_, ca_->roots().pem, clock_.Now()));
+  EXPECT_THAT(Use(joined_, kThief), StatusIs(absl::StatusCode::kPermissionDenied, _));
+  EXPECT_TRUE(IsLocked());
+}
+
 TEST_F(NodeKeysTest, ThiefWhoRenewsACopiedKeyIsNoticedWhenTheNodeComesBack) {
   ASSERT_OK(Use(joined_, kHonest));
   const auto stolen = Renew(joined_, kThief);

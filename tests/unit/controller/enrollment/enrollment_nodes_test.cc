@@ -7,6 +7,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::_;
 using ::testing::HasSubstr;
 
 class EnrolledNodeTest : public EnrollmentFixture {
@@ -31,6 +32,49 @@ TEST_F(EnrolledNodeTest, NewMachineUnderTheNameDeniesTheOld) {
   ASSERT_EQ(denied_.size(), 1u);
   EXPECT_EQ(denied_[0].first, machine_.node_uuid);
   EXPECT_THAT(denied_[0].second, HasSubstr(fresh.node_uuid));
+}
+
+TEST_F(EnrolledNodeTest, MachineWhoseCertificatesHaveExpiredIsTheOneThatItWas) {
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().Get(machine_.node_uuid));
+    node.state = NodeRecord::kConfigured;
+    node.last_run_id = "r-1";
+    node.last_run_result = "ok";
+    node.report_sequence = 57;
+    node.last_seen_at = clock_.Now();
+    RETURN_IF_ERROR(txn.nodes().Put(node));
+    return txn.node_service().PutPass({.node_uuid = machine_.node_uuid});
+  }));
+  const auto has_pass = [&] {
+    bool has = false;
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
+      has = txn.node_service().GetPass(machine_.node_uuid).ok();
+      return absl::OkStatus();
+    }));
+    return has;
+  };
+  const auto join = [&](const std::string& name) {
+    JoinRequest anew = Machine(Token(name), name);
+    anew.node_uuid = machine_.node_uuid;
+    return enrollment_->Join(anew);
+  };
+  EXPECT_THAT(join("c001"), StatusIs(absl::StatusCode::kAlreadyExists, _)) << "it is a node";
+  clock_.Advance(absl::Hours(24 * 31));
+  EXPECT_THAT(join("c002"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
+  const auto joined = join("c001");
+  ASSERT_OK(joined);
+  EXPECT_OK(enrollment_->UseKey(machine_.node_uuid, Serial(joined->certificate_pem),
+                                joined->certificate_pem, {"node:" + machine_.node_uuid, "p"}));
+  const NodeRecord node = Node(machine_.node_uuid);
+  EXPECT_EQ(node.state, NodeRecord::kConfigured);
+  EXPECT_EQ(node.last_run_result, "ok");
+  EXPECT_EQ(node.report_sequence, 57u);
+  EXPECT_TRUE(has_pass());
+  EXPECT_TRUE(denied_.empty());
+  // One that was removed is a new machine.
+  ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
+  clock_.Advance(absl::Hours(24 * 31));
+  EXPECT_THAT(join("c001"), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
 TEST_F(EnrolledNodeTest, MachineWaitingForApprovalLeavesTheOldAlone) {
@@ -95,8 +139,9 @@ TEST_F(EnrolledNodeTest, DenialSurvivesARestartAndTheCertificatesEnd) {
   ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));
   for (const absl::Duration later : {absl::ZeroDuration(), absl::Hours(24 * 400)}) {
     clock_.Advance(later);
-    ASSERT_OK(store_->Update(
-        [&](Transaction& txn) { return txn.certificates().RemoveExpired(clock_.Now()).status(); }));
+    ASSERT_OK(store_->Update([&](Transaction& txn) {
+      return txn.certificates().RemoveExpired(clock_.Now(), clock_.Now()).status();
+    }));
     Denylist restarted;
     ASSERT_OK(restarted.Load(*store_));
     EXPECT_TRUE(restarted.Contains(Serial(certificate_)));
@@ -113,7 +158,7 @@ TEST_F(EnrolledNodeTest, RenewsWithANewKeyOnly) {
       enrollment_->Renew(machine_.node_uuid, certificate_, csr, self).value();
   const pki::Certificate certificate = pki::ParseCertificate(renewed).value();
   EXPECT_EQ(certificate.common_name, "c001");
-  EXPECT_EQ(certificate.not_after, clock_.Now() + absl::Hours(24));
+  EXPECT_EQ(certificate.not_after, clock_.Now() + absl::Hours(24 * 30));
   EXPECT_FALSE(denylist_.Contains(Serial(certificate_)));
 
   ASSERT_OK(enrollment_->Remove({"c001"}, "sold", kAdmin));

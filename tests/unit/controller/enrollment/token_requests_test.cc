@@ -312,6 +312,22 @@ TEST_F(TokenRequestsTest, AnotherMachineCannotBeTheNodeOfATpm) {
   other.node_uuid = pki::MachineUuid(Tpm(0).sha256, "c001");
   EXPECT_THAT(enrollment_->Join(other),
               StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+  // Not even when its certificates have expired.
+  clock_.Advance(absl::Hours(24 * 31));
+  other.token = Token("c001");
+  EXPECT_THAT(enrollment_->Join(other),
+              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
+}
+
+TEST_F(TokenRequestsTest, AnotherMachineCannotBeTheNodeOfAMacAddress) {
+  TrustC001();
+  const JoinRequest machine = RecognizedAs("c001");
+  ASSERT_OK(enrollment_->Join(machine));
+  clock_.Advance(absl::Hours(24 * 31));
+  JoinRequest other = Machine(Token("c001"), "c001");
+  other.node_uuid = machine.node_uuid;
+  EXPECT_THAT(enrollment_->Join(other),
+              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
 }
 
 TEST_F(TokenRequestsTest, RemovedAndLockedNodesComeBackByAPersonAlone) {

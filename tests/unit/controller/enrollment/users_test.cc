@@ -100,7 +100,8 @@ TEST_F(UsersTest, RevokingDeniesCertificatesWhoseRowsWereRemoved) {
   const auto bob = Create("bob", Role::kViewer);
   ASSERT_OK(bob);
   ASSERT_OK(store_->Update([&](Transaction& txn) {
-    return txn.certificates().RemoveExpired(clock_.Now() + absl::Hours(24 * 400)).status();
+    const absl::Time ahead = clock_.Now() + absl::Hours(24 * 400);
+    return txn.certificates().RemoveExpired(ahead, ahead).status();
   }));
   EXPECT_OK(Standing(IdentityIn(*bob)));
   ASSERT_OK(Users(*store_, *ca_, denylist_, clock_, [] {}).Revoke(kAlice, "bob", kAdmin));
