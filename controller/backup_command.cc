@@ -17,6 +17,7 @@
 #include "common/base/text/counted.h"
 #include "common/base/text/nearest_word.h"
 #include "controller/backup/backup.h"
+#include "controller/backup/backup_leftovers.h"
 
 namespace muster::controller {
 namespace {
@@ -115,6 +116,7 @@ absl::Status RunBackupCommand(absl::Span<char* const> words) {
   options.force = arguments.force;
   ASSIGN_OR_RETURN(options.passphrase, Passphrase(arguments));
   RealClock clock;
+  const CleanEnd clean_end;
   if (arguments.verb == "create") {
     ASSIGN_OR_RETURN(const BackupSummary summary, CreateBackup(arguments.file, options, clock));
     std::cout << "wrote " << arguments.file << "\n"
@@ -150,6 +152,11 @@ absl::Status RunBackupCommand(absl::Span<char* const> words) {
   if (summary.halted_rollouts > 0)
     std::cout << "  rollouts open at that time, now halted: " << summary.halted_rollouts
               << "; see muster rollout list\n";
+  if (summary.removed_boot_orders > 0)
+    std::cout
+        << "  orders of that time to boot an image, now taken back: " << summary.removed_boot_orders
+        << "; see muster audit list, boot.clear, and repeat what is still wanted: muster boot "
+           "set\n";
   std::cout
       << "Next: systemctl start musterd, muster node list, and `muster apply` to bring the\n"
          "nodes to what the playbooks say now. Repeat the revocations made since the backup.\n";

@@ -53,9 +53,11 @@ struct BackupSummary {
   uint64_t ended_runs = 0;
   uint64_t ended_validations = 0;
   uint64_t halted_rollouts = 0;
+  uint64_t removed_boot_orders = 0;  // people's, to boot an image
 };
 
-// Writes `path` (0600), which must not exist yet, whether musterd is running or not.
+// Writes `path` (0600), which must not exist yet, whether musterd is running or not. Removes what
+// interrupted backups have left. ResourceExhausted: too little room beside the state folder.
 absl::StatusOr<BackupSummary> CreateBackup(const std::string& path, const BackupOptions& options,
                                            Clock& clock);
 

@@ -15,9 +15,11 @@
 #include "common/sys/act_as.h"
 #include "common/sys/archive/archive_file.h"
 #include "common/sys/file_system.h"
+#include "common/sys/free_space.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/backup/backup.h"
 #include "controller/backup/backup_keys.h"
+#include "controller/backup/backup_leftovers.h"
 #include "controller/backup/backup_manifest.h"
 #include "controller/backup/backup_paths.h"
 #include "controller/backup/backup_record.h"
@@ -58,6 +60,19 @@ absl::Status TakeStore(const std::string& state_directory, const std::string& to
     RETURN_IF_ERROR(CopyStore(from, theirs.path() + "/store.db"));
   }
   return folder.CopyOut("store.db", to);
+}
+
+// musterd must not run out of room by its backup.
+absl::Status CheckRoomFor(const std::string& state_directory) {
+  const std::string folder = OwnFolderOnTheWayTo(state_directory);
+  ASSIGN_OR_RETURN(const uint64_t free_bytes, sys::FreeBytes(folder));
+  uint64_t store_bytes = 0;
+  for (const char* name : {"/muster.db", "/muster.db-wal"}) {
+    struct stat info;
+    if (lstat((state_directory + name).c_str(), &info) == 0)
+      store_bytes += static_cast<uint64_t>(info.st_size);
+  }
+  return CheckRoom(folder, free_bytes, store_bytes);
 }
 
 absl::StatusOr<StoreContents> ReadContents(const std::string& path) {
@@ -213,16 +228,22 @@ absl::StatusOr<BackupSummary> Create(const std::string& path, const BackupOption
         absl::StrCat(path, " exists; a backup never replaces another file: choose a new name"));
   }
   const std::filesystem::path target = std::filesystem::absolute(path);
-  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(config.state_directory));
   // The owner of the folder may swap it for another; held open, it stays the intended one.
   ASSIGN_OR_RETURN(const OpenFolder folder, OpenFolder::At(target.parent_path().string()));
+  // First removes what interrupted backups have left, which is room, too. Each share ends before
+  // the next begins: both may be of the same folder, which only one that nobody shares cleans.
+  { const FolderShare clean(folder.PathOf("."), Leftover::kPartial); }
+  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(config.state_directory));
+  RETURN_IF_ERROR(CheckRoomFor(config.state_directory));
   // Uses another name until it is complete.
-  const std::string partial = absl::StrCat(".", target.filename().string(), ".partial-", getpid());
-  absl::StatusOr<BackupSummary> summary =
-      Creation(options, config, staging.path(), clock).Write(folder.PathOf(partial));
-  if (!summary.ok()) return summary.status();
+  const std::string partial = PartialName(target.filename().string());
+  const FolderShare share(folder.PathOf("."), Leftover::kPartial);
+  Unfinished file(Leftover::kPartial, folder.PathOf(partial));
+  ASSIGN_OR_RETURN(BackupSummary summary,
+                   Creation(options, config, staging.path(), clock).Write(file.path()));
   RETURN_IF_ERROR(
       Annotate(folder.Rename(partial, target.filename().string()), absl::StrCat("writing ", path)));
+  file.Keep();
   return summary;
 }
 

@@ -12,6 +12,12 @@
 #include "common/base/status.h"
 
 namespace muster::controller {
+namespace {
+
+// What musterd and the rest of the machine need meanwhile.
+constexpr uint64_t kLeftFree = uint64_t{256} << 20;
+
+}  // namespace
 
 std::vector<BackupPart> BackupParts(const Config& config, const std::string& config_path) {
   const std::string& pki = config.pki_directory;
@@ -48,16 +54,20 @@ std::string OwnFolderOnTheWayTo(const std::string& path) {
 
 absl::StatusOr<StagingFolder> StagingFolder::Make(const std::string& near) {
   const std::string parent = OwnFolderOnTheWayTo(near);
-  std::string pattern = absl::StrCat(parent, parent == "/" ? "" : "/", ".muster-backup-XXXXXX");
+  FolderShare share(parent, Leftover::kStaging);
+  std::string pattern = absl::StrCat(parent, parent == "/" ? "" : "/", kStagingPrefix, "XXXXXX");
   if (mkdtemp(pattern.data()) == nullptr)
     return ErrnoStatus(errno, absl::StrCat("making a folder in ", parent));
-  return StagingFolder(std::move(pattern));
+  return StagingFolder(std::move(share), std::move(pattern));
 }
 
-StagingFolder::~StagingFolder() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+absl::Status CheckRoom(const std::string& folder, uint64_t free_bytes, uint64_t store_bytes) {
+  const uint64_t needed = 2 * store_bytes + kLeftFree;
+  if (free_bytes >= needed) return absl::OkStatus();
+  const auto mib = [](uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "a backup copies the store of ", mib(store_bytes), " MiB twice and needs ", mib(needed),
+      " MiB in ", folder, ", which has ", free_bytes >> 20, " MiB left: free space there"));
 }
 
 }  // namespace muster::controller

@@ -1,10 +1,14 @@
 // The places of a backup's parts on the controller.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "controller/backup/backup_leftovers.h"
 #include "controller/config.h"
 
 namespace muster::controller {
@@ -27,18 +31,23 @@ std::vector<BackupPart> BackupParts(const Config& config, const std::string& con
 std::string OwnFolderOnTheWayTo(const std::string& path);
 
 // A private folder in OwnFolderOnTheWayTo(`near`), removed with its contents by the destructor.
+// Folders that earlier processes left there, because they ended suddenly, are removed first.
 class StagingFolder {
  public:
   static absl::StatusOr<StagingFolder> Make(const std::string& near);
-  ~StagingFolder();
-  StagingFolder(StagingFolder&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_.path(); }
+  // See Unfinished.
+  void KeepAtSignal() { folder_.KeepAtSignal(); }
 
  private:
-  explicit StagingFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  StagingFolder(FolderShare share, std::string path)
+      : share_(std::move(share)), folder_(Leftover::kStaging, std::move(path)) {}
+  FolderShare share_;
+  Unfinished folder_;
 };
+
+// ResourceExhausted: `folder` has too little room, with `free_bytes` left, for the two copies of
+// the store that a backup makes there. Pure.
+absl::Status CheckRoom(const std::string& folder, uint64_t free_bytes, uint64_t store_bytes);
 
 }  // namespace muster::controller

@@ -1,6 +1,7 @@
 #include <pwd.h>
 #include <unistd.h>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
+#include "common/base/text/hostlist.h"
 #include "common/sys/file_system.h"
 #include "controller/artifact/blob_store.h"
 #include "controller/audit/audit.h"
@@ -31,6 +33,8 @@ namespace fs = std::filesystem;
 
 // The account that musterd runs as, made by its package.
 constexpr char kServiceUser[] = "muster";
+// BootOrderRecord::choice of an order to boot the disk.
+constexpr absl::string_view kBootDisk = "disk";
 
 absl::Status NewerStore(const std::string& path, absl::string_view why) {
   return absl::FailedPreconditionError(
@@ -105,9 +109,29 @@ absl::StatusOr<uint64_t> EndValidations(Store& store, absl::Time now) {
   return running.size();
 }
 
+// Takes back people's orders to boot an image: a node that has carried one out since would do so
+// again, and have its disk written once more. An order to boot the disk changes nothing, and may
+// keep the inventory's image from it.
+absl::StatusOr<uint64_t> TakeBackBootOrders(Transaction& txn, absl::Time now) {
+  std::map<std::string, std::vector<std::string>> taken_back;  // nodes by choice
+  ASSIGN_OR_RETURN(const std::vector<BootOrderRecord> orders, txn.boots().ListOrders());
+  uint64_t count = 0;
+  for (const BootOrderRecord& order : orders) {
+    if (order.choice == kBootDisk) continue;
+    RETURN_IF_ERROR(txn.boots().RemoveOrder(order.node, order.order_id));
+    taken_back[order.choice].push_back(order.node);
+    ++count;
+  }
+  for (const auto& [choice, nodes] : taken_back) {
+    RETURN_IF_ERROR(Audit(txn, now, ControllerActor(), "boot.clear", FoldHostlist(nodes),
+                          absl::StrCat(choice, " was ordered when the restored backup was made")));
+  }
+  return count;
+}
+
 // Runs, validations and rollouts that were in progress must not continue: what they wanted is as
-// old as the backup. The same holds for catch-up runs of nodes. The store is not in its place yet:
-// after an error nothing is restored.
+// old as the backup. The same holds for catch-up runs of nodes and for orders of what they boot.
+// The store is not in its place yet: after an error nothing is restored.
 absl::Status EndWork(const std::string& store_path, absl::Time now, BackupSummary& summary) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenStore(store_path));
   ASSIGN_OR_RETURN(summary.halted_rollouts,
@@ -136,6 +160,8 @@ absl::Status EndWork(const std::string& store_path, absl::Time now, BackupSummar
       node.last_run_result.clear();
       RETURN_IF_ERROR(txn.nodes().Put(node));
     }
+    ASSIGN_OR_RETURN(summary.removed_boot_orders, TakeBackBootOrders(txn, now));
+    RETURN_IF_ERROR(txn.restores().Begin(now));
     return Audit(txn, now, ControllerActor(), "backup.restore", summary.cluster,
                  absl::StrCat("from a backup of ", summary.created_at, ", ",
                               Counted(summary.ended_runs, "run"), " and ",
@@ -189,13 +215,18 @@ class Placement {
   }
 
   // Blobs lie in folders named after the first two digits of their digest. Each leaves `source`
-  // when it is in place, so that the disk does not have to hold them all twice.
-  absl::Status PutBlobs(const OpenFolder& folder, const fs::path& source) {
+  // when it is in place, so that the disk does not have to hold them all twice. `count`: those of
+  // the backup; DataLoss: `source` has fewer.
+  absl::Status PutBlobs(const OpenFolder& folder, const fs::path& source, uint64_t count) {
     ASSIGN_OR_RETURN(const OpenFolder blobs, folder.Inner("blobs"));
     RETURN_IF_ERROR(blobs.Own(owner_));
-    if (!fs::exists(source)) return absl::OkStatus();
     std::vector<fs::path> paths;
-    for (const auto& entry : fs::directory_iterator(source)) paths.push_back(entry.path());
+    std::error_code missing;  // there is no folder where the backup has no blobs
+    for (const auto& entry : fs::directory_iterator(source, missing)) paths.push_back(entry.path());
+    if (paths.size() < count)
+      return absl::DataLossError(
+          absl::StrCat(source.string(), " has ", paths.size(), " of the backup's ", count,
+                       " blobs: something has removed the others; restore once more"));
     for (const fs::path& path : paths) {
       const std::string name = path.filename().string();
       if (!IsSha256(name))
@@ -259,7 +290,7 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
     ASSIGN_OR_RETURN(const Config config, LoadConfig(options.config_path));
     room = config.state_directory;
   }
-  ASSIGN_OR_RETURN(const StagingFolder staging, StagingFolder::Make(room));
+  ASSIGN_OR_RETURN(StagingFolder staging, StagingFolder::Make(room));
   ASSIGN_OR_RETURN(BackupContents contents, UnpackBackup(path, staging.path(), options));
   BackupSummary& summary = contents.summary;
   if (summary.has_keys && !summary.keys_opened)
@@ -282,6 +313,8 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
   if (!options.force) RETURN_IF_ERROR(RefuseNewer(state, store_path, staged_store));
   RETURN_IF_ERROR(EndWork(staged_store, now, summary));
 
+  // Nothing is to vanish from under what is put into its place now.
+  staging.KeepAtSignal();
   // The store goes last: until it is there, nothing can start by mistake.
   for (const char* name :
        {"muster.db", "muster.db-wal", "muster.db-shm", "muster.db-journal", "blobs"})
@@ -311,7 +344,7 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
                      place.FolderAt(fs::path(options.config_path).parent_path(), false));
     RETURN_IF_ERROR(folder.SetMode(0755));
   }
-  RETURN_IF_ERROR(place.PutBlobs(state, staging.path() + "/blobs"));
+  RETURN_IF_ERROR(place.PutBlobs(state, staging.path() + "/blobs", summary.blobs));
   RETURN_IF_ERROR(place.PutStore(state, staged_store));
   // What there is now is as old as the backup.
   absl::Time made_at;

@@ -58,6 +58,10 @@ void ChooseChecks(const PolicyView& view, Decision& decision) {
 // Why a node that differs is not repaired; "": it may be.
 std::string Obstacle(const PolicyView& view, const NodeView& node) {
   if (!node.is_worker) return "only workers are repaired: apply the playbook to";
+  // A newer apply may be what the store has forgotten.
+  if (view.restored_at.has_value() && node.applied->finished_at <= *view.restored_at)
+    return "the controller was restored from a backup since their last known apply: apply the "
+           "playbook to";
   if (node.applied->has_variables)
     return "they were applied with -e, which a policy does not have: apply the playbook to";
   const bool was_repaired = node.repair.has_value() && node.repair->is_done &&

@@ -66,6 +66,8 @@ struct PolicyView {
   std::optional<absl::Time> last_check;  // when the newest check began
   bool is_checking = false;              // it has not ended
   bool is_repairing = false;             // a rollout of the policy has not ended
+  // When the store was last taken back to a backup: what was applied before is as old as that.
+  std::optional<absl::Time> restored_at;
   absl::Time now;
 };
 
@@ -86,7 +88,8 @@ struct Decision {
 //   checked since their last apply, then those whose check is the oldest. A clock that was set back
 //   lets nobody wait: a check in the future counts as too old.
 // - One check and one repair of a policy at a time.
-// - A repair follows each check at most once, and only of workers whose last apply had no -e.
+// - A repair follows each check at most once, and only of workers whose last apply had no -e and is
+//   newer than the last restore of the store.
 Decision Decide(const PolicyView& view);
 
 }  // namespace muster::controller::drift

@@ -163,6 +163,7 @@ absl::StatusOr<PolicyView> ReadPolicy(Transaction& txn, const Inventory& invento
   PolicyView view;
   view.every = policy.every;
   view.repairs = policy.repairs;
+  ASSIGN_OR_RETURN(view.restored_at, txn.restores().RestoredAt());
   RETURN_IF_ERROR(ReadRuns(txn, policy, history, view.is_checking));
   view.last_check = history.last_check;
   view.nodes = history.nodes;

@@ -95,6 +95,8 @@ absl::Status FreeNodes(Transaction& txn, const std::vector<std::string>& nodes, 
                        ", or end it: muster rollout abort ", found->second));
     }
     ASSIGN_OR_RETURN(const std::string uuid, UuidOf(txn, node));
+    // A drain that Slurm still has from before a restore counts no more.
+    RETURN_IF_ERROR(txn.restores().MarkSeen(uuid));
     for (const NodeHoldRecord& hold : holds) {
       if (hold.node_uuid != uuid) continue;
       RETURN_IF_ERROR(RefuseIfRebooting(txn, hold, node));

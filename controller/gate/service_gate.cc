@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/audit/audit.h"
+#include "controller/gate/restored_drains.h"
 #include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
 #include "controller/gate/slurm_look.h"
@@ -206,6 +207,8 @@ absl::Status ServiceGate::Decide(const std::vector<slurm::SlurmNode>& nodes, Cha
     absl::MutexLock lock(&mutex_);
     held = held_;
   }
+  // Before anything is decided: what a restored store does not know any more, Slurm may.
+  RETURN_IF_ERROR(KeepRestoredDrains(store_, nodes, clock_.Now()));
   std::map<std::string, ServiceCandidate> candidates;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(candidates, ReadServiceCandidates(txn));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/text/slurm_state.h"
 
 namespace muster::controller::validation {
@@ -54,9 +55,17 @@ constexpr ServiceWordRow kServiceWords[] = {
 constexpr absl::string_view kGate = "gate";
 // The text of the drain by a validation that is running.
 constexpr absl::string_view kBeingValidated = "being validated";
+// How the text of a quarantine's drain begins.
+constexpr absl::string_view kQuarantineText = "quarantined: ";
 // How the owners begin of drains by runs that reboot nodes, and of those by persons.
 constexpr absl::string_view kRun = "r-";
 constexpr absl::string_view kPersons[] = {"admin:", "operator:"};
+
+// Whether a validation, a run or a rollout that is in progress drained the node.
+bool IsOfWork(const std::string& owner, const std::string& reason) {
+  return absl::StartsWith(owner, kRun) || reason == slurm::OwnReason(owner, kBeingValidated) ||
+         reason == slurm::OwnReason(owner, kBeingUpdated);
+}
 
 std::string HeldBecause(const slurm::SlurmNode& node) {
   return absl::StrCat(node.is_drained ? "drained by " : "taken down by ",
@@ -81,7 +90,7 @@ Standing StandingOf(ServiceState state, absl::string_view failed, absl::string_v
     // "ann" rather than "admin:ann".
     absl::string_view owner = hold->owner;
     owner.remove_prefix(owner.find(':') == absl::string_view::npos ? 0 : owner.find(':') + 1);
-    return {slurm::OwnReason(hold->owner, absl::StrCat(hold->is_quarantine ? "quarantined: " : "",
+    return {slurm::OwnReason(hold->owner, absl::StrCat(hold->is_quarantine ? kQuarantineText : "",
                                                        hold->reason)),
             absl::StrCat(hold->is_quarantine ? "quarantined by " : "drained by ", owner, ": ",
                          hold->reason)};
@@ -149,13 +158,22 @@ KeptOutBy WhatKeepsOut(const slurm::SlurmNode& node) {
   const std::optional<std::string> owner = slurm::OwnerOf(node.reason);
   if (!owner.has_value())
     return node.reason_user == kSlurmUser ? KeptOutBy::kItself : KeptOutBy::kPerson;
-  if (absl::StartsWith(*owner, kRun) || node.reason == slurm::OwnReason(*owner, kBeingValidated) ||
-      node.reason == slurm::OwnReason(*owner, kBeingUpdated))
-    return KeptOutBy::kWork;
+  if (IsOfWork(*owner, node.reason)) return KeptOutBy::kWork;
   for (const absl::string_view person : kPersons) {
     if (absl::StartsWith(*owner, person)) return KeptOutBy::kPerson;
   }
   return KeptOutBy::kItself;
+}
+
+std::optional<ServiceHold> HoldInSlurm(const slurm::SlurmNode& node) {
+  const std::optional<std::string> owner = slurm::OwnerOf(node.reason);
+  if (!owner.has_value() || !(node.is_drained || node.is_down) || *owner == kGate ||
+      IsOfWork(*owner, node.reason))
+    return std::nullopt;
+  absl::string_view text = node.reason;
+  text.remove_prefix(text.find(' ') + 1);
+  const bool is_quarantine = absl::ConsumePrefix(&text, kQuarantineText);
+  return ServiceHold{*owner, std::string(text), is_quarantine};
 }
 
 absl::string_view ServiceWord(absl::string_view service) {

@@ -70,6 +70,11 @@ enum class KeptOutBy {
 };
 KeptOutBy WhatKeepsOut(const slurm::SlurmNode& node);
 
+// The hold that the node's reason in Slurm tells of: a person's drain, a validation or an update
+// that failed, a condition. nullopt: it takes jobs, the drain is not Muster's, or it ends by
+// itself, as those of work in progress and of nodes without a pass do.
+std::optional<ServiceHold> HoldInSlurm(const slurm::SlurmNode& node);
+
 // The text of a service in one of few words, none of which names anybody, for counting: "in
 // service"; "resuming": in service, which Slurm has not been told yet; "down": in service, but
 // Slurm does not use it; "taken down"; "drained"; "quarantined"; "rebooted"; "being validated";

@@ -92,6 +92,8 @@ constexpr Kind kKinds[] = {
     {"silence.create", kSubject, false, "conditions were silenced"},
     {"silence.delete", kSubject, false, "a silence was ended before its time"},
     {"slurm.drain", kSubject, false, "Slurm was told to give nodes no more jobs"},
+    {"slurm.keep", kSubject, false,
+     "a restored controller keeps nodes out that Slurm still had drained for Muster"},
     {"slurm.resume", kSubject, false, "Slurm was told to give nodes jobs again"},
     {"snapshot.create", kNone, false, "a snapshot of repositories was made"},
     {"snapshot.remove", kNone, false, "a snapshot of repositories was removed"},

@@ -164,16 +164,33 @@ class Source {
   using Fetch = std::function<absl::StatusOr<std::vector<Row>>(uint64_t place)>;
   Source(Fetch fetch, uint64_t place) : fetch_(std::move(fetch)), place_(place) {}
 
-  // The next row; nullptr: there is none.
-  absl::StatusOr<const Row*> Head() {
-    if (rows_.empty() && !has_ended_) {
-      ASSIGN_OR_RETURN(const std::vector<Row> rows, fetch_(place_));
-      rows_.assign(rows.begin(), rows.end());
-      has_ended_ = rows_.empty();
+  // The next row from `since` on; nullptr: there is none. One row from before it may come from a
+  // clock that was wrong for a moment and is passed over; two in a row end the source.
+  absl::StatusOr<const Row*> Head(absl::Time since) {
+    while (true) {
+      if (rows_.empty() && !has_ended_) {
+        ASSIGN_OR_RETURN(const std::vector<Row> rows, fetch_(place_));
+        rows_.assign(rows.begin(), rows.end());
+        has_ended_ = rows_.empty();
+      }
+      if (rows_.empty()) return nullptr;
+      if (rows_.front().time >= since) return &rows_.front();
+      if (std::exchange(is_after_old_, true)) {
+        End();
+      } else {
+        Advance();
+      }
     }
-    return rows_.empty() ? nullptr : &rows_.front();
   }
+  // Goes on after the row that Head() returned.
   void Pop() {
+    is_after_old_ = false;
+    Advance();
+  }
+  uint64_t place() const { return place_; }
+
+ private:
+  void Advance() {
     place_ = static_cast<uint64_t>(rows_.front().sequence);
     rows_.pop_front();
   }
@@ -181,13 +198,12 @@ class Source {
     rows_.clear();
     has_ended_ = true;
   }
-  uint64_t place() const { return place_; }
 
- private:
   const Fetch fetch_;
   uint64_t place_;
   std::deque<Row> rows_;
   bool has_ended_ = false;
+  bool is_after_old_ = false;
 };
 
 // The events of a page; what nodes reported in the same words at the same time is one event.
@@ -269,9 +285,9 @@ absl::StatusOr<Page> Read(Reader& reader, Sources sources, Order order, absl::Ti
     return order == Order::kForwards ? a <= b : a >= b;
   };
   while (!reader.is_exhausted()) {
-    ASSIGN_OR_RETURN(const EventRecord* const act, sources.audit.Head());
-    ASSIGN_OR_RETURN(const HealthEventRecord* const change, sources.health.Head());
-    ASSIGN_OR_RETURN(const BootStepRecord* const step, sources.boot.Head());
+    ASSIGN_OR_RETURN(const EventRecord* const act, sources.audit.Head(since));
+    ASSIGN_OR_RETURN(const HealthEventRecord* const change, sources.health.Head(since));
+    ASSIGN_OR_RETURN(const BootStepRecord* const step, sources.boot.Head(since));
     if (act == nullptr && change == nullptr && step == nullptr) {
       result.is_last = true;
       break;
@@ -284,11 +300,6 @@ absl::StatusOr<Page> Read(Reader& reader, Sources sources, Order order, absl::Ti
     const bool is_act =
         act != nullptr && comes_first(acted, changed) && comes_first(acted, stepped);
     const bool is_change = !is_act && change != nullptr && comes_first(changed, stepped);
-    const absl::Time time = is_act ? acted : is_change ? changed : stepped;
-    if (time < since) {
-      is_act ? sources.audit.End() : is_change ? sources.health.End() : sources.boot.End();
-      continue;
-    }
     ASSIGN_OR_RETURN(const bool has_room, is_act      ? take(sources.audit, *act, false)
                                           : is_change ? take(sources.health, *change, true)
                                                       : take(sources.boot, *step, true));

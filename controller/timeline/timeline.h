@@ -38,9 +38,10 @@ inline constexpr uint32_t kMaxEvents = 500;
 
 // The place after everything that is stored.
 absl::StatusOr<v1::TimelinePosition> Newest(Transaction& txn);
-// Newest first, before the position; nothing from before `since`. All sources are in the order of
-// their own sequences, and among each other by time: positions alone say what comes next, so pages
-// have neither gaps nor repeats.
+// Newest first, before the position; nothing from before `since`, where each source ends with the
+// second of two neighbors that are older: its times may go back, but not for long. All sources are
+// in the order of their own sequences, and among each other by time: positions alone say what comes
+// next, so pages have neither gaps nor repeats.
 absl::StatusOr<Page> ReadBackwards(Transaction& txn, const Query& query,
                                    const v1::TimelinePosition& before,
                                    std::optional<absl::Time> since, uint32_t limit);

@@ -1,5 +1,6 @@
 // Backups of a running controller, and their restoration.
 #include "controller/backup/backup.h"
+#include "controller/backup/backup_paths.h"
 #include "controller/backup/backup_record.h"
 
 #include "common/base/status.h"
@@ -101,6 +102,8 @@ TEST_F(BackupTest, NothingThatWasInProgressGoesOn) {
     RETURN_IF_ERROR(txn.boots().PutOrder(
         {.node = "c001", .order_id = "p1", .choice = "stateful", .once = true}));
     RETURN_IF_ERROR(txn.boots().PutOrder({.node = "c002", .order_id = "o1", .choice = "ram"}));
+    RETURN_IF_ERROR(txn.boots().PutOrder({.node = "c003", .order_id = "o2", .choice = "rescue"}));
+    RETURN_IF_ERROR(txn.boots().PutOrder({.node = "c004", .order_id = "o3", .choice = "disk"}));
     RolloutRecord rollout;
     rollout.rollout_id = "u-1";
     rollout.state = v1::ROLLOUT_STATE_ROLLING;
@@ -127,6 +130,7 @@ TEST_F(BackupTest, NothingThatWasInProgressGoesOn) {
   EXPECT_EQ(restored->ended_runs, 1u);
   EXPECT_EQ(restored->ended_validations, 1u);
   EXPECT_EQ(restored->halted_rollouts, 1u);
+  EXPECT_EQ(restored->removed_boot_orders, 2u);
   ASSERT_OK(WithStore([](Transaction& txn) -> absl::Status {
     EXPECT_EQ(txn.rollouts().Get("u-1")->state, v1::ROLLOUT_STATE_PAUSED);
     EXPECT_EQ(txn.rollouts().ListNodes("u-1")->at(0).step, v1::ROLLOUT_STEP_FAILED);
@@ -139,7 +143,12 @@ TEST_F(BackupTest, NothingThatWasInProgressGoesOn) {
     EXPECT_TRUE(txn.validations().Get("v-1")->finished_at.has_value());
     EXPECT_THAT(*txn.reboots().ListOpen("r-1"), ::testing::IsEmpty());
     ASSIGN_OR_RETURN(const auto orders, txn.boots().ListOrders());
-    EXPECT_EQ(orders.size(), 1u) << "of a person";
+    EXPECT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders.at(0).node, "c004") << "its disk is left alone";
+    ASSIGN_OR_RETURN(const auto unseen, txn.restores().ListUnseen());
+    EXPECT_EQ(unseen.size(), 1u);
+    EXPECT_EQ(unseen.at(0).second, "c001");
+    EXPECT_TRUE(txn.restores().RestoredAt()->has_value());
     ASSIGN_OR_RETURN(const auto holds, txn.node_holds().List());
     EXPECT_EQ(holds.size(), 1u);
     EXPECT_EQ(holds.at(0).owner, "u-1") << "its update has failed";
@@ -176,6 +185,31 @@ TEST_F(BackupTest, LeavesWhatBecameOfItForTheController) {
   ASSERT_OK(RestoreBackup(file_, Options(), clock_));
   EXPECT_EQ(ReadBackupRecord(folder).file(), file_);
   EXPECT_TRUE(ReadBackupRecord(folder).has_made_at());
+}
+
+TEST_F(BackupTest, WhatAnInterruptedOneHasLeftGoesWithTheNext) {
+  const std::filesystem::path left =
+      OwnFolderOnTheWayTo(config_.state_directory) + "/.muster-backup-a1b2c3";
+  std::filesystem::create_directory(left);
+  std::ofstream(left / "store.db") << "half";
+  Write(".earlier.tgz.partial-12", "half");
+  Write("earlier.tgz", "whole");
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ".earlier.tgz.partial-12"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "earlier.tgz"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    EXPECT_THAT(entry.path().filename().string(), ::testing::Not(::testing::HasSubstr("partial")));
+}
+
+// There, one process cleans for the copy of the store as well.
+TEST_F(BackupTest, WhatAnInterruptedOneHasLeftGoesBesideTheCopyOfTheStore) {
+  const std::filesystem::path folder = OwnFolderOnTheWayTo(config_.state_directory);
+  std::filesystem::create_directory(folder / ".muster-backup-a1b2c3");
+  std::ofstream(folder / ".earlier.tgz.partial-12") << "half";
+  ASSERT_OK(CreateBackup((folder / "here.tgz").string(), Options(), clock_));
+  EXPECT_FALSE(std::filesystem::exists(folder / ".muster-backup-a1b2c3"));
+  EXPECT_FALSE(std::filesystem::exists(folder / ".earlier.tgz.partial-12"));
 }
 
 TEST_F(BackupTest, OldStateIsKeptAside) {

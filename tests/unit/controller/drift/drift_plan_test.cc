@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
@@ -69,6 +70,21 @@ TEST(DriftPlan, WhatIsNotFreeOrWasNeverAppliedIsLeftAlone) {
   NodeView bare = Unchecked("c002");
   bare.applied.reset();
   EXPECT_THAT(Decide(View({busy, bare})).check, IsEmpty());
+}
+
+// Its last apply may be one that the backup does not have.
+TEST(DriftPlan, AfterARestoreANodeIsCheckedButNotRepairedUntilItIsApplied) {
+  PolicyView view =
+      View({Checked("c001", absl::Hours(25), 1), Checked("c002", absl::Hours(25), 1)});
+  view.repairs = true;
+  EXPECT_THAT(Decide(view).repair, ElementsAre("c001", "c002"));
+  view.restored_at = view.nodes[0].applied->finished_at;
+  view.nodes[1].applied->finished_at += absl::Seconds(1);
+  const Decision decision = Decide(view);
+  EXPECT_THAT(decision.check, ElementsAre("c001", "c002"));
+  EXPECT_THAT(decision.repair, ElementsAre("c002"));
+  EXPECT_THAT(decision.message, HasSubstr("c001"));
+  EXPECT_THAT(decision.message, Not(HasSubstr("c002")));
 }
 
 TEST(DriftPlan, NodesThatWereAppliedOtherwiseAreCheckedApart) {

@@ -11,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "controller/audit/audit.h"
+#include "controller/gate/node_holds.h"
 #include "controller/gate/node_pass.h"
 #include "controller/gate/service_candidates.h"
 #include "controller/gate/slurm_jobs.h"
@@ -314,6 +316,69 @@ TEST_F(ServiceGateTest, ADrainThatComesBetweenLookAndActionStays) {
   EXPECT_THAT(slurm_.calls, IsEmpty());
   EXPECT_EQ(slurm_.nodes["c001"].reason, "bad disk");
   EXPECT_EQ(gate_.ServiceOf("c001"), "drained by root: bad disk");
+}
+
+// What it was restored from is older than these drains.
+TEST_F(ServiceGateTest, DrainsThatARestoredStoreHasForgottenStayUntilSomebodyResumes) {
+  Pass();
+  for (const char* reason : {"muster:admin:alice bad disk", "muster:v-9 failed this validation",
+                             "muster:u-9 update failed: no network"}) {
+    SCOPED_TRACE(reason);
+    ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.restores().Begin(clock_.Now()); }));
+    slurm_.DrainBy("root", "c001", reason);
+    slurm_.calls.clear();
+    ASSERT_OK(gate_.Reconcile());
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_THAT(slurm_.calls, IsEmpty());
+    EXPECT_EQ(slurm_.nodes["c001"].reason, reason);
+    ASSERT_OK(store_->Update([&](Transaction& txn) {
+      return FreeNodes(txn, {"c001"}, {"operator:bob", ""}, "", clock_.Now());
+    }));
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_THAT(slurm_.calls, ElementsAre("undrain c001"));
+    EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+  }
+  EXPECT_EQ(Events("slurm.keep"), 3);
+}
+
+TEST_F(ServiceGateTest, AfterARestoreANodeIsLookedAtOnceAndWorkThatEndedIsNotKept) {
+  Pass();
+  const auto restore = [&] {
+    ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.restores().Begin(clock_.Now()); }));
+  };
+  for (const char* reason : {"muster:v-9 being validated", "muster:u-9 being updated",
+                             "muster:r-9 being rebooted", "muster:gate has not passed"}) {
+    SCOPED_TRACE(reason);
+    restore();
+    slurm_.DrainBy("root", "c001", reason);
+    ASSERT_OK(gate_.Reconcile());
+    EXPECT_EQ(gate_.ServiceOf("c001"), "in service");
+  }
+  // A drain that appears later is not one of before.
+  restore();
+  ASSERT_OK(gate_.Reconcile());
+  slurm_.DrainBy("root", "c001", "muster:admin:alice bad disk");
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  // Slurm may answer long after the restore, and somebody resume the node before that.
+  restore();
+  slurm_.DrainBy("root", "c001", "muster:admin:alice bad disk");
+  ASSERT_OK(store_->Update([&](Transaction& txn) {
+    return FreeNodes(txn, {"c001"}, {"operator:bob", ""}, "", clock_.Now());
+  }));
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_EQ(slurm_.calls.back(), "undrain c001");
+  EXPECT_EQ(Events("slurm.keep"), 0);
+}
+
+TEST_F(ServiceGateTest, AQuarantineThatARestoredStoreHasForgottenIsOneAgain) {
+  Pass();
+  ASSERT_OK(store_->Update([&](Transaction& txn) { return txn.restores().Begin(clock_.Now()); }));
+  const std::string reason = "muster:health:gpu_lost quarantined: GPU-1: Xid 79";
+  slurm_.DrainBy("root", "c001", reason);
+  ASSERT_OK(gate_.Reconcile());
+  EXPECT_EQ(slurm_.nodes["c001"].reason, reason);
+  EXPECT_EQ(gate_.ServiceOf("c001"), "quarantined by gpu_lost: GPU-1: Xid 79");
 }
 
 TEST_F(ServiceGateTest, AChangeThatSlurmRefusesIsInTheAuditLogOnce) {

@@ -98,6 +98,22 @@ slurm::SlurmNode Node(bool drained, const std::string& reason = "") {
           .is_held = drained};
 }
 
+TEST(HoldInSlurm, IsTheOneOfWhichTheReasonTells) {
+  const auto hold = HoldInSlurm(Node(true, "muster:admin:ann bad disk"));
+  ASSERT_TRUE(hold.has_value());
+  EXPECT_EQ(hold->owner, "admin:ann");
+  EXPECT_EQ(hold->reason, "bad disk");
+  EXPECT_FALSE(hold->is_quarantine);
+  slurm::SlurmNode down = Node(false, "muster:v-1 failed this validation");
+  EXPECT_FALSE(HoldInSlurm(down).has_value()) << "it takes jobs again";
+  down.is_down = true;
+  ASSERT_TRUE(HoldInSlurm(down).has_value());
+  EXPECT_EQ(HoldInSlurm(down)->owner, "v-1");
+  for (const char* reason : {"", "bad disk", "muster:gate has not passed", "muster:r-1 rebooting",
+                             "muster:v-1 being validated", "muster:u-1 being updated"})
+    EXPECT_FALSE(HoldInSlurm(Node(true, reason)).has_value()) << reason;
+}
+
 TEST(DecideService, NeverTouchesADrainOfOthers) {
   for (const ServiceState state : kStates) {
     for (const char* failed : {"", "v-1"}) {

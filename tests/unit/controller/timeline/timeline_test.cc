@@ -157,6 +157,21 @@ TEST_F(TimelineTest, NodesAndKindsAndAgesAreSelected) {
   EXPECT_THAT(Kinds(All({{"c004"}, {}})), IsEmpty());
 }
 
+TEST_F(TimelineTest, OneWrongTimeHidesNothingThatIsNewEnough) {
+  Act(5, "run.create", "r-1");
+  Act(6, "node.drain", "c001");
+  Act(-100'000'000, "node.resume", "c001");  // the clock was wrong for a moment
+  Act(7, "node.drain", "c002");
+  Change(6, "c001", "gpu_lost", v1::CONDITION_STATUS_BAD);
+  EXPECT_THAT(Kinds(Backwards({}, End(), 10, At(5))),
+              ElementsAre("node.drain", "node.drain", "condition.bad", "run.create"));
+  // Also where it is the first of a page.
+  const Page first = Backwards({}, End(), 1, At(5));
+  EXPECT_THAT(Kinds(first), ElementsAre("node.drain"));
+  EXPECT_THAT(Kinds(Backwards({}, first.position, 10, At(5))),
+              ElementsAre("node.drain", "condition.bad", "run.create"));
+}
+
 TEST_F(TimelineTest, EqualReportsAreOneEvent) {
   Change(1, "c001", "ib_port", v1::CONDITION_STATUS_BAD);
   Change(1, "c003", "ib_port", v1::CONDITION_STATUS_BAD);
