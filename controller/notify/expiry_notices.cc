@@ -27,21 +27,60 @@ absl::Status Add(Transaction& txn, Notification notice, std::vector<Notification
   return absl::OkStatus();
 }
 
-}  // namespace
+bool EndsWithin(absl::Duration time, absl::Time end, absl::Time now) {
+  return now < end && end - now <= time;
+}
 
-absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn, absl::Time authority_ends,
-                                                        absl::Time now) {
-  std::vector<Notification> notices;
-  if (now < authority_ends && authority_ends - now <= kAuthorityNotice) {
+// A certificate of the controller, of which people are told `before` its end, and again when it
+// ends within kLastNotice where the severity of the first notice is not yet the highest.
+struct OwnCertificate {
+  absl::string_view key;
+  absl::Time CertificateEnds::*end;
+  absl::Duration before;
+  Severity severity;  // of the first notice
+  absl::string_view name;
+  absl::string_view loss;  // what ends with it
+  absl::string_view remedy;
+};
+constexpr OwnCertificate kOwn[] = {
+    {"authority", &CertificateEnds::authority, kAuthorityNotice, Severity::kCritical,
+     "the cluster's authority", ", and every certificate with it",
+     "see: muster ca status, muster ca rotate"},
+    {"controller", &CertificateEnds::controller, kControllerNotice, Severity::kWarning,
+     "the controller's certificate", ", and no agent and no command reaches musterd after it",
+     "on the controller, as root: muster ca rotate, which makes another"},
+    {"web_certificate", &CertificateEnds::web, kLastNotice, Severity::kCritical,
+     "the certificate of the web page", ", and browsers refuse the page after it",
+     "see: web_certificate of controller.yaml; replace the file where that was not done yet, then: "
+     "systemctl restart musterd, which reads it once"},
+};
+
+absl::Status AddOwn(Transaction& txn, const CertificateEnds& ends, absl::Time now,
+                    std::vector<Notification>& notices) {
+  for (const OwnCertificate& own : kOwn) {
+    const absl::Time end = ends.*own.end;
+    if (!EndsWithin(own.before, end, now)) continue;
+    const bool is_last = own.severity != Severity::kCritical && EndsWithin(kLastNotice, end, now);
     Notification notice;
     notice.kind = kEnds;
-    notice.severity = Severity::kCritical;
-    notice.key = "authority";
-    notice.text = absl::StrCat("the cluster's authority ends on ", Day(authority_ends),
-                               ", and every certificate with it");
-    notice.details = "see: muster ca status, muster ca rotate";
+    notice.severity = is_last ? Severity::kCritical : own.severity;
+    notice.key = std::string(own.key);
+    // The last notice differs from the first in its text: Add() drops a text that was told.
+    notice.text =
+        absl::StrCat(own.name, " ends ", is_last ? "soon, on " : "on ", Day(end), own.loss);
+    notice.details = std::string(own.remedy);
     RETURN_IF_ERROR(Add(txn, std::move(notice), notices));
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn,
+                                                        const CertificateEnds& ends,
+                                                        absl::Time now) {
+  std::vector<Notification> notices;
+  RETURN_IF_ERROR(AddOwn(txn, ends, now, notices));
   ASSIGN_OR_RETURN(const std::vector<CertificateRecord> all, txn.certificates().ListUsers());
   std::map<std::string, const CertificateRecord*> newest;  // that is valid, by person
   for (const CertificateRecord& each : all) {
@@ -50,7 +89,7 @@ absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn, absl::
     if (of == nullptr || of->not_after < each.not_after) of = &each;
   }
   for (const auto& [user, certificate] : newest) {
-    if (certificate->not_after <= now || certificate->not_after - now > kPersonsNotice) continue;
+    if (!EndsWithin(kPersonsNotice, certificate->not_after, now)) continue;
     Notification notice;
     notice.kind = kEnds;
     notice.key = absl::StrCat("user ", user);

@@ -194,7 +194,7 @@ void Notifications::LookAhead(absl::Time now, std::set<std::string>* woken) {
   const absl::Status looked = with_.store.Update([&](Transaction& txn) -> absl::Status {
     if (!channels_.empty()) {
       ASSIGN_OR_RETURN(std::vector<Notification> notices,
-                       ExpiryNotices(txn, with_.authority_ends, now));
+                       ExpiryNotices(txn, with_.certificate_ends, now));
       ASSIGN_OR_RETURN(std::vector<Notification> of_backups,
                        BackupNotices(txn, backup, with_.longest_backup, now));
       std::move(of_backups.begin(), of_backups.end(), std::back_inserter(notices));

@@ -21,6 +21,7 @@
 #include "common/base/worker.h"
 #include "controller/audit/audit.h"
 #include "controller/notify/channel_delivery.h"
+#include "controller/notify/expiry_notices.h"
 #include "controller/notify/notification.h"
 #include "muster/v1/controller_records.pb.h"
 
@@ -43,8 +44,7 @@ struct NotifyCollaborators {
   // ever.
   std::function<v1::BackupRecord()> last_backup = [] { return v1::BackupRecord(); };
   absl::Duration longest_backup = absl::InfiniteDuration();
-  // When the cluster's authority ends.
-  absl::Time authority_ends = absl::InfiniteFuture();
+  CertificateEnds certificate_ends = {};
 };
 
 // A channel and what it has done.

@@ -12,7 +12,8 @@ constexpr Kind kKinds[] = {
      "the controller has no backup that is younger than `backup_hours` of controller.yaml; "
      "resolved when it has"},
     {"certificate.ends", false,
-     "the certificate of a person ends within 14 days, or the cluster's authority within 90"},
+     "the certificate of a person or of the web page ends within 14 days, or that of the "
+     "controller or the cluster's authority within 90"},
     {"drift.differs", true,
      "a node is not as a drift policy's playbook was applied to it; resolved when a check finds no "
      "difference, or the policy does not compare it any more"},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,14 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
                                                  .not_before = now - absl::Hours(24 * 365),
                                                  .not_after = now - absl::Hours(24 * days)}));
     }
+    RETURN_IF_ERROR(txn.nodes().Put({.uuid = "u", .name = "n"}));
+    for (const int days : {1, 8}) {
+      RETURN_IF_ERROR(txn.certificates().Insert({.serial = absl::StrCat("n", days),
+                                                 .node_uuid = "u",
+                                                 .role = "node",
+                                                 .not_before = now - absl::Hours(24 * 40),
+                                                 .not_after = now - absl::Hours(24 * days)}));
+    }
     return absl::OkStatus();
   }));
   muster::testing::TempDir folder;
@@ -59,8 +68,108 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
     EXPECT_OK(txn.runs().Get("r-91"));
     EXPECT_OK(txn.certificates().Get("c1"));
     EXPECT_TRUE(absl::IsNotFound(txn.certificates().Get("c91").status()));
+    EXPECT_OK(txn.certificates().Get("n1"));
+    EXPECT_TRUE(absl::IsNotFound(txn.certificates().Get("n8").status()));
     return absl::OkStatus();
   }));
+}
+
+// It may be wrong, and what is removed does not come back when it is put right.
+TEST(Housekeeper, WaitsForAnHourAfterALeapOfTheClock) {
+  testing::FakeClock clock;
+  auto store = *OpenStore(":memory:");
+  const absl::Time before = clock.Now();
+  ASSERT_OK(store->Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.nodes().Put({.uuid = "u", .name = "c001", .last_seen_at = before}));
+    return txn.certificates().Insert({.serial = "c1",
+                                      .user = "alice",
+                                      .role = "admin",
+                                      .not_before = before - absl::Hours(24 * 365),
+                                      .not_after = before + absl::Hours(24)});
+  }));
+  const auto is_there = [&] {
+    bool found = false;
+    EXPECT_OK(store->View([&](Transaction& txn) -> absl::Status {
+      found = txn.certificates().Get("c1").ok();
+      return absl::OkStatus();
+    }));
+    return found;
+  };
+  muster::testing::TempDir folder;
+  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
+  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
+  std::vector<std::string> warnings;
+  const auto warn = [&](absl::string_view text) { warnings.emplace_back(text); };
+  const absl::Duration leap = absl::Hours(24 * 365 * 5);
+
+  clock.Advance(leap);  // while the machine was off
+  Housekeeper housekeeper(*store, *blobs, *images, clock, warn);
+  housekeeper.Clean();
+  EXPECT_TRUE(is_there());
+  EXPECT_EQ(warnings.size(), 1u);
+  clock.Advance(-leap + Housekeeper::kInterval);  // it is put right
+  housekeeper.Clean();
+  EXPECT_TRUE(is_there());
+  clock.Advance(leap);  // while musterd runs
+  housekeeper.Clean();
+  EXPECT_TRUE(is_there());
+  EXPECT_EQ(warnings.size(), 2u);
+  clock.Advance(Housekeeper::kInterval);  // it is the time
+  housekeeper.Clean();
+  EXPECT_FALSE(is_there());
+  EXPECT_EQ(warnings.size(), 2u);
+}
+
+// A machine whose clock is wrong may restart musterd before it is put right.
+TEST(Housekeeper, RemovesNothingInTheFirstHour) {
+  testing::FakeClock clock;
+  auto store = *OpenStore(":memory:");
+  ASSERT_OK(store->Update([&](Transaction& txn) {
+    return txn.certificates().Insert({.serial = "c1",
+                                      .user = "alice",
+                                      .role = "admin",
+                                      .not_before = clock.Now() - absl::Hours(24 * 365),
+                                      .not_after = clock.Now() - absl::Hours(24 * 100)});
+  }));
+  const auto is_there = [&] {
+    bool found = false;
+    EXPECT_OK(store->View([&](Transaction& txn) -> absl::Status {
+      found = txn.certificates().Get("c1").ok();
+      return absl::OkStatus();
+    }));
+    return found;
+  };
+  muster::testing::TempDir folder;
+  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
+  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
+  Housekeeper housekeeper(*store, *blobs, *images, clock);
+  const absl::Time next = housekeeper.Step();
+  EXPECT_EQ(next, clock.Now() + Housekeeper::kInterval);
+  EXPECT_TRUE(is_there());
+  clock.Advance(Housekeeper::kInterval);
+  housekeeper.Step();
+  EXPECT_FALSE(is_there());
+}
+
+// A machine without a battery for its clock starts in 1970.
+TEST(Housekeeper, AClockThatIsBehindAtTheStartHasNotLeaptWhenItIsPutRight) {
+  testing::FakeClock clock;
+  auto store = *OpenStore(":memory:");
+  ASSERT_OK(store->Update([&](Transaction& txn) {
+    return txn.nodes().Put({.uuid = "u", .name = "c001", .last_seen_at = clock.Now()});
+  }));
+  muster::testing::TempDir folder;
+  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
+  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
+  std::vector<std::string> warnings;
+  const auto warn = [&](absl::string_view text) { warnings.emplace_back(text); };
+  const absl::Duration behind = clock.Now() - absl::UnixEpoch();
+  clock.Advance(-behind);
+  Housekeeper housekeeper(*store, *blobs, *images, clock, warn);
+  housekeeper.Step();
+  clock.Advance(behind + Housekeeper::kInterval);
+  housekeeper.Step();
+  EXPECT_EQ(warnings.size(), 0u);
 }
 
 class BlobsTest : public ::testing::Test {

@@ -23,15 +23,16 @@ class ExpiryNoticesTest : public NotifyTest {
         store_->Update([&](Transaction& txn) { return txn.certificates().Insert(certificate); }));
   }
   // Keys of what is told now; it is recorded as the controller does.
-  std::vector<std::string> Tell(absl::Duration later,
-                                absl::Duration authority = absl::InfiniteDuration()) {
+  std::vector<std::string> Tell(absl::Duration later, const CertificateEnds& ends = {}) {
     std::vector<std::string> keys;
+    told_.clear();
     EXPECT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(const std::vector<Notification> notices,
-                       ExpiryNotices(txn, kNow + authority, kNow + later));
+                       ExpiryNotices(txn, ends, kNow + later));
       std::set<std::string> woken;
       for (const Notification& notice : notices) {
         keys.push_back(notice.key);
+        told_.push_back(notice);
         RETURN_IF_ERROR(notify::Record(txn, notice, channels_, kNow + later, &woken));
       }
       return absl::OkStatus();
@@ -39,6 +40,8 @@ class ExpiryNoticesTest : public NotifyTest {
     return keys;
   }
   static absl::Duration Days(int days) { return absl::Hours(24 * days); }
+
+  std::vector<Notification> told_;
 };
 
 TEST_F(ExpiryNoticesTest, APersonIsToldOfOnceAndNotAfterTheRenewal) {
@@ -56,9 +59,32 @@ TEST_F(ExpiryNoticesTest, APersonIsToldOfOnceAndNotAfterTheRenewal) {
 }
 
 TEST_F(ExpiryNoticesTest, TheAuthorityIsToldOfInTime) {
-  EXPECT_THAT(Tell(Days(0), Days(91)), IsEmpty());
-  EXPECT_THAT(Tell(Days(2), Days(91)), ElementsAre("authority"));
-  EXPECT_THAT(Tell(Days(3), Days(91)), IsEmpty());
+  const CertificateEnds ends = {.authority = kNow + Days(91)};
+  EXPECT_THAT(Tell(Days(0), ends), IsEmpty());
+  EXPECT_THAT(Tell(Days(2), ends), ElementsAre("authority"));
+  EXPECT_THAT(Tell(Days(3), ends), IsEmpty());
+  EXPECT_THAT(Tell(Days(80), ends), IsEmpty());
+}
+
+TEST_F(ExpiryNoticesTest, TheControllersCertificateIsToldOfTwice) {
+  const CertificateEnds ends = {.controller = kNow + Days(100)};
+  EXPECT_THAT(Tell(Days(9), ends), IsEmpty());
+  EXPECT_THAT(Tell(Days(11), ends), ElementsAre("controller"));
+  EXPECT_EQ(told_[0].severity, Severity::kWarning);
+  EXPECT_THAT(Tell(Days(80), ends), IsEmpty());
+  EXPECT_THAT(Tell(Days(87), ends), ElementsAre("controller"));
+  EXPECT_EQ(told_[0].severity, Severity::kCritical);
+  EXPECT_THAT(Tell(Days(88), ends), IsEmpty());
+  EXPECT_THAT(Tell(Days(101), ends), IsEmpty());
+}
+
+// One of 90 days must not be told of on its first day.
+TEST_F(ExpiryNoticesTest, ThePagesCertificateIsToldOfShortlyBeforeItsEnd) {
+  const CertificateEnds ends = {.web = kNow + Days(90)};
+  EXPECT_THAT(Tell(Days(1), ends), IsEmpty());
+  EXPECT_THAT(Tell(Days(77), ends), ElementsAre("web_certificate"));
+  EXPECT_EQ(told_[0].severity, Severity::kCritical);
+  EXPECT_THAT(Tell(Days(78), ends), IsEmpty());
 }
 
 }  // namespace
