@@ -25,14 +25,19 @@ inline constexpr int kMaxStreamsPerConnection = 100;
 // small and their headers few; with gRPC's defaults a session takes 20 kB more.
 inline constexpr int kMaxTlsFrameBytes = 4 * 1024;
 inline constexpr int kReadChunkBytes = 1024;
+// The most that the buffer grows to. It shrinks by a hundredth with each read, so an idle session
+// would keep the one of its facts and reports, 10 to 25 kB, for half an hour. Uploads are read in
+// pieces of gRPC's own first size, which is this.
+inline constexpr int kMaxReadChunkBytes = 8 * 1024;
 inline constexpr int kHeaderTableBytes = 512;
 
 // A peer that loses power does not close its connection: gRPC pings it after this silence and then
 // gives up.
 inline constexpr absl::Duration kKeepaliveTime = absl::Seconds(30);
 inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(15);
-// Agents ping every 10 s. This is half of that, because gRPC counts pings that the network bunched
-// together and closes the connection of an idle agent at the third.
+// The command line pings every 10 s, and so did agents of earlier versions. This is half of that,
+// because gRPC counts pings that the network bunched together and closes the connection of an idle
+// peer at the third.
 inline constexpr absl::Duration kMinPingInterval = absl::Seconds(5);
 
 // A connection that has not authenticated by then only costs a descriptor.

@@ -11,9 +11,11 @@
 namespace muster::agent {
 namespace {
 
-// A ping after ten quiet seconds, an answer within five. The second value also bounds, by
-// TCP_USER_TIMEOUT, how long sent data may stay unacknowledged.
-constexpr int kKeepaliveMs = 10'000;
+// A ping when nothing has come for a minute, an answer within five seconds. The second value also
+// bounds, by TCP_USER_TIMEOUT, how long sent data may stay unacknowledged: heartbeats notice a dead
+// link. Pings are left to notice a controller that hangs while its kernel acknowledges. An idle
+// agent receives nothing, so a ping with each heartbeat would double its cost.
+constexpr int kKeepaliveMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 5'000;
 // The session's own backoff decides when to retry; gRPC's must not add its minutes to it.
 constexpr int kReconnectMs = 1'000;

@@ -228,18 +228,21 @@ void CleanText(Message& message, const FieldDescriptor& field, const FieldRule* 
     if (text.size() > rule->max_bytes || !IsPlain(text, LinesOf(rule->letters)))
       set(PlainText(text, LinesOf(rule->letters), rule->max_bytes));
   };
+  std::string scratch;
   if (!field.is_repeated()) {
-    return clean(reflection.GetString(message, &field), [&](std::string text) {
+    return clean(reflection.GetStringReference(message, &field, &scratch), [&](std::string text) {
       reflection.SetString(&message, &field, std::move(text));
     });
   }
+  const auto element = [&](int i) -> const std::string& {
+    return reflection.GetRepeatedStringReference(message, &field, i, &scratch);
+  };
   for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
-    clean(reflection.GetRepeatedString(message, &field, i), [&](std::string text) {
+    clean(element(i), [&](std::string text) {
       reflection.SetRepeatedString(&message, &field, i, std::move(text));
     });
   }
-  RemoveElements(message, field,
-                 [&](int i) { return reflection.GetRepeatedString(message, &field, i).empty(); });
+  RemoveElements(message, field, [&](int i) { return element(i).empty(); });
 }
 
 void CleanFields(Message& message) {
@@ -315,8 +318,9 @@ bool FitFields(Message& message, const Told& told) {
         if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
           return !FitFields(*reflection.MutableRepeatedMessage(&message, &field, k), below);
         if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING || rule == nullptr) return false;
-        const std::string what =
-            ElementBreach(*rule, reflection.GetRepeatedString(message, &field, k));
+        std::string scratch;
+        const std::string what = ElementBreach(
+            *rule, reflection.GetRepeatedStringReference(message, &field, k, &scratch));
         if (!what.empty()) told(field.name(), absl::StrCat(field.name(), ": ", what));
         return !what.empty();
       });

@@ -86,7 +86,7 @@ uint64_t EventFeed<Event>::ReserveSequence() {
 
 template <typename Event>
 void EventFeed<Event>::Append(Event event) {
-  const bool is_change = IsChange(event);
+  Watchers watchers;
   {
     absl::MutexLock lock(&mutex_);
     uint64_t sequence = SequenceIn(event);
@@ -94,31 +94,55 @@ void EventFeed<Event>::Append(Event event) {
       sequence = ++last_sequence_;
       SetSequence(event, sequence);
     }
-    const auto place =
-        std::upper_bound(kept_.begin(), kept_.end(), sequence,
-                         [](uint64_t wanted, const Kept& kept) { return wanted < kept.sequence; });
-    // A watcher that is up to date stays so after an event that it does not want.
-    const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
-    for (const auto& watcher : Present()) {
-      if (watcher->Wants(is_change)) continue;
-      watcher->feed_->mutex_.AssertHeld();
-      if (watcher->after_ >= newest) watcher->after_ = std::max(watcher->after_, sequence);
-    }
-    Kept kept = {sequence, is_change, event.SerializeAsString()};
-    kept_bytes_ += kept.event.size();
-    kept_.insert(place, std::move(kept));
-    Trim();
+    watchers = Keep({sequence, IsChange(event), event.SerializeAsString()});
   }
-  Notify(is_change);
+  Call(watchers);
 }
 
 template <typename Event>
-std::vector<std::shared_ptr<typename EventFeed<Event>::Watcher>> EventFeed<Event>::Present() const {
-  std::vector<std::shared_ptr<Watcher>> present;
+void EventFeed<Event>::AppendSerialized(uint64_t sequence, bool is_change, std::string event) {
+  Watchers watchers;
+  {
+    absl::MutexLock lock(&mutex_);
+    watchers = Keep({sequence, is_change, std::move(event)});
+  }
+  Call(watchers);
+}
+
+template <typename Event>
+typename EventFeed<Event>::Watchers EventFeed<Event>::Keep(Kept event) {
+  Watchers wanting;
+  const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
+  for (auto& watcher : Present()) {
+    if (watcher->Wants(event.is_change)) {
+      wanting.push_back(std::move(watcher));
+      continue;
+    }
+    // A watcher that is up to date stays so after an event that it does not want.
+    watcher->feed_->mutex_.AssertHeld();
+    if (watcher->after_ >= newest) watcher->after_ = std::max(watcher->after_, event.sequence);
+  }
+  const auto place =
+      std::upper_bound(kept_.begin(), kept_.end(), event.sequence,
+                       [](uint64_t wanted, const Kept& kept) { return wanted < kept.sequence; });
+  kept_bytes_ += event.event.size();
+  kept_.insert(place, std::move(event));
+  Trim();
+  return wanting;
+}
+
+template <typename Event>
+typename EventFeed<Event>::Watchers EventFeed<Event>::Present() const {
+  Watchers present;
   for (const auto& weak : watchers_) {
     if (auto watcher = weak.lock()) present.push_back(std::move(watcher));
   }
   return present;
+}
+
+template <typename Event>
+void EventFeed<Event>::Call(const Watchers& watchers) {
+  for (const auto& watcher : watchers) watcher->Call();
 }
 
 template <typename Event>
@@ -145,35 +169,41 @@ template <typename Event>
 void EventFeed<Event>::Pass(Event event) {
   SetSequence(event, 0);
   const auto shared = std::make_shared<const Event>(std::move(event));
+  Watchers watchers;
   {
     absl::MutexLock lock(&mutex_);
     const uint64_t newest = kept_.empty() ? 0 : kept_.back().sequence;
-    for (const auto& watcher : Present()) {
+    watchers = Present();
+    for (const auto& watcher : watchers) {
       watcher->feed_->mutex_.AssertHeld();
       // One that came before kept events would show a step after its end.
       if (watcher->after_ < newest || watcher->passing_.size() >= retention_.max_passing) continue;
       watcher->passing_.push_back(shared);
     }
   }
-  Notify();
+  Call(watchers);
 }
 
 template <typename Event>
 void EventFeed<Event>::End() {
+  Watchers watchers;
   {
     absl::MutexLock lock(&mutex_);
     has_ended_ = true;
+    watchers = Present();
   }
-  Notify();
+  Call(watchers);
 }
 
 template <typename Event>
 void EventFeed<Event>::Break() {
+  Watchers watchers;
   {
     absl::MutexLock lock(&mutex_);
     is_broken_ = true;
+    watchers = Present();
   }
-  Notify();
+  Call(watchers);
 }
 
 template <typename Event>
@@ -181,19 +211,6 @@ void EventFeed<Event>::ForgetGone() {
   watchers_.erase(std::remove_if(watchers_.begin(), watchers_.end(),
                                  [](const auto& weak) { return weak.expired(); }),
                   watchers_.end());
-}
-
-template <typename Event>
-void EventFeed<Event>::Notify(bool is_change) {
-  std::vector<std::shared_ptr<Watcher>> watchers;
-  {
-    absl::MutexLock lock(&mutex_);
-    ForgetGone();
-    watchers = Present();
-  }
-  for (const auto& watcher : watchers) {
-    if (watcher->Wants(is_change)) watcher->Call();
-  }
 }
 
 template <typename Event>

@@ -66,6 +66,9 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
   uint64_t ReserveSequence();
   // Gives the event the next sequence, unless it already has one, which must have been reserved.
   void Append(Event event);
+  // The same for an event that is serialized and has its reserved sequence in it. `is_change`: see
+  // FeedPart.
+  void AppendSerialized(uint64_t sequence, bool is_change, std::string event);
   // Passes an event on and does not keep it, without a sequence; dropped for a watcher that does
   // not keep up.
   void Pass(Event event);
@@ -87,6 +90,7 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
 
  private:
   class Watcher;
+  using Watchers = std::vector<std::shared_ptr<Watcher>>;
   // Serialized, which takes a quarter of the memory of the object: thousands of nodes have tens of
   // thousands of events, and few are ever watched twice.
   struct Kept {
@@ -98,13 +102,15 @@ class EventFeed : public std::enable_shared_from_this<EventFeed<Event>> {
   std::shared_ptr<EventWatch<Event>> AddWatcher(uint64_t after, std::function<void()> on_ready,
                                                 FeedPart part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns the watchers that are to be called.
+  Watchers Keep(Kept event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The watchers that are still there; the mutex of their feed is this one's.
-  std::vector<std::shared_ptr<Watcher>> Present() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Watchers Present() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Drops what need not be kept any more.
   void Trim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Calls the watchers that want what is new.
-  void Notify(bool is_change = true) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Not under the lock.
+  static void Call(const Watchers& watchers);
 
   const FeedRetention retention_;
   mutable absl::Mutex mutex_;

@@ -27,6 +27,7 @@ v1::Condition Change(absl::string_view name, v1::ConditionStatus status, const c
 void Fleet::SetMembers(const std::map<std::string, std::string>& members, absl::Time connects_by) {
   for (auto node = nodes_.begin(); node != nodes_.end();)
     node = members.contains(node->first) ? std::next(node) : nodes_.erase(node);
+  std::erase_if(reports_, [&](const auto& each) { return !members.contains(each.first); });
   for (const auto& [uuid, name] : members) {
     const auto [node, is_new] = nodes_.try_emplace(uuid);
     node->second.name = name;
@@ -116,8 +117,7 @@ bool Fleet::Take(absl::string_view uuid, const v1::HealthReport& report, absl::T
   AddEvents(node, changes, now);
   // Ten thousand agents that reconnect say what the store knows already.
   if (!is_first && changes.empty() && watched == &node.health.watched()) return true;
-  node.is_stored = false;
-  node.report = report.SerializeAsString();
+  reports_[node.uuid] = report.SerializeAsString();
   return true;
 }
 
@@ -170,17 +170,13 @@ void Fleet::SetAsked(absl::string_view uuid, absl::Time now) {
 
 std::vector<HealthReportRecord> Fleet::ReportsToStore() const {
   std::vector<HealthReportRecord> reports;
-  for (const auto& [uuid, node] : nodes_) {
-    if (!node.is_stored) reports.push_back({uuid, node.health.reported_at(), node.report});
-  }
+  for (const auto& [uuid, report] : reports_)
+    reports.push_back({uuid, nodes_.find(uuid)->second.health.reported_at(), report});
   return reports;
 }
 
 void Fleet::SetStored() {
-  for (auto& [uuid, node] : nodes_) {
-    node.is_stored = true;
-    node.report = std::string();
-  }
+  reports_.clear();
   events_.clear();
 }
 

@@ -26,8 +26,6 @@ struct FleetNode {
   int asks_left = 0;
   std::string boot_id;       // of the last session; "": not known
   bool is_lost = false;      // the history says so
-  bool is_stored = true;     // the store has its last report
-  std::string report;        // where it has not
   uint32_t events_left = 0;  // before the next minute
 };
 
@@ -88,6 +86,7 @@ class Fleet {
   void AddEvents(FleetNode& node, const std::vector<v1::Condition>& changes, absl::Time now);
 
   std::map<std::string, FleetNode, std::less<>> nodes_;  // by uuid
+  std::map<std::string, std::string> reports_;           // by uuid: those that the store lacks
   WatchedSets watched_;
   absl::Time connects_by_ = absl::InfinitePast();  // see Excuse()
   std::vector<HealthEventRecord> events_;

@@ -499,13 +499,13 @@ absl::Status HealthMonitor::Apply(const Situation& situation, const Decision& de
   return absl::OkStatus();
 }
 
-absl::StatusOr<HealthSummary> HealthMonitor::Summarize() {
+absl::StatusOr<HealthSummary> HealthMonitor::Summarize(bool all_nodes) {
   absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(ReadPolicy());
   absl::StatusOr<Situation> situation = absl::UnknownError("");
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     mutex_.AssertHeld();
-    situation = ReadSituation(txn, /*all_nodes=*/true);
+    situation = ReadSituation(txn, all_nodes);
     return situation.status();
   }));
   std::sort(situation->nodes.begin(), situation->nodes.end(),

@@ -85,8 +85,10 @@ class HealthMonitor final : public AgentSessionListener {
   void OnDisconnected(absl::string_view node_uuid) override;
   void OnHealth(absl::string_view node_uuid, const v1::HealthReport& report) override;
 
-  // What is known now; blocks for the store and for a look that is running.
-  absl::StatusOr<HealthSummary> Summarize();
+  // What is known now; blocks for the store and for a look that is running. `all_nodes`: false
+  // leaves out the nodes about which there is nothing to say, which change neither the problems nor
+  // the breakers; `observe_only` is then said of the others.
+  absl::StatusOr<HealthSummary> Summarize(bool all_nodes = true);
 
   // The nodes among `names` on which the condition is bad; of that part of the node, if `object` is
   // not empty.

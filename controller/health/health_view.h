@@ -11,12 +11,11 @@
 
 namespace muster::controller::health {
 
-// Every member of the cluster, by name.
 struct HealthSummary {
-  std::vector<v1::NodeHealth> nodes;
+  std::vector<v1::NodeHealth> nodes;  // those of the situation, in its order
   std::vector<v1::HealthBreaker> breakers;
   std::vector<v1::HealthProblem> problems;  // folded over nodes, the worst first
-  bool observe_only = false;                // for every node
+  bool observe_only = false;                // for each of the nodes
   uint64_t dropped_events = 0;
 };
 

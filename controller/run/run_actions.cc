@@ -136,16 +136,31 @@ absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, Ru
 
 absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
   ASSIGN_OR_RETURN(const auto links, Links());
+  const std::string plan_id = PlanId(run.record.run_id, run.state.play());
   v1::ControllerMessage message;
   message.mutable_gather_facts()->set_request_id(
-      ToRequestId({FactsRequest::Owner::kPlay, PlanId(run.record.run_id, run.state.play())}));
+      ToRequestId({FactsRequest::Owner::kPlay, plan_id}));
   const absl::Time now = with_.clock.Now();
-  std::set<std::string> asked;
+  std::set<std::string> awaited;
+  run.awaited_answers.clear();
   for (const auto& [name, link] : links) {
-    if (!link.connected || run.state.HasFreshFacts(link.uuid, now)) continue;
-    if (with_.sessions.Send(link.uuid, message).ok()) asked.insert(link.uuid);
+    if (!link.connected) continue;
+    const bool is_own = run.state.FindByUuid(link.uuid) != nullptr;
+    if (is_own ? facts_.IsFreshInRun(link.uuid, run.record.run_id, now)
+               : facts_.IsFreshOutside(link.uuid, now))
+      continue;
+    // The answer to an earlier question is too old for a node that the run works on.
+    std::string open = is_own ? "" : facts_.OpenQuestion(link.uuid, now);
+    if (!open.empty()) {
+      run.awaited_answers[link.uuid] = std::move(open);
+    } else if (with_.sessions.Send(link.uuid, message).ok()) {
+      facts_.OnAsked(link.uuid, plan_id, now);
+    } else {
+      continue;
+    }
+    awaited.insert(link.uuid);
   }
-  more = run.state.FactsAsked(std::move(asked), now);
+  more = run.state.FactsAsked(std::move(awaited), now);
   return absl::OkStatus();
 }
 
@@ -223,9 +238,7 @@ void RunEngine::OnPlans(PlanBatch batch) {
 void RunEngine::SendPlan(ActiveRun& run, const std::string& node) {
   const auto plan = run.plans.find(node);
   if (plan == run.plans.end()) return;
-  v1::ControllerMessage message;
-  message.ParseFromString(*plan->second);
-  const absl::Status sent = with_.sessions.Send(run.state.FindByName(node)->uuid, message);
+  const absl::Status sent = with_.sessions.SendPlan(run.state.FindByName(node)->uuid, plan->second);
   if (!sent.ok()) run.state.OnSendFailed(node);
 }
 
@@ -290,7 +303,7 @@ absl::Status RunEngine::Finish(ActiveRun& run) {
   FillValidations(validations, *event.mutable_run_finished());
   run.log->Append(std::move(event));
   run.log->End();
-  feeds_->End(record.run_id);
+  feeds_->End(record.run_id, *record.finished_at);
   if (with_.on_service_changed) with_.on_service_changed();
   return absl::OkStatus();
 }

@@ -494,7 +494,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
   prepared->state = RunState(std::move(nodes), static_cast<uint32_t>(record.plays.size()));
   const uint64_t last = results.empty() ? 0 : results.back().sequence;
   prepared->log = std::make_shared<RunFeed>(kRunRetention, last + kSequenceGap);
-  for (const StepResultRecord& result : results) prepared->log->Append(StepEvent(result));
+  for (const StepResultRecord& result : results) AppendStep(result, *prepared->log);
   ActiveRun& run = *prepared;
   // After a restart, runs claim before validations do.
   RETURN_IF_ERROR(Claim(run));

@@ -17,6 +17,7 @@
 #include "controller/audit/audit.h"
 #include "controller/run/catch_ups.h"
 #include "controller/run/collaborators.h"
+#include "controller/run/facts_freshness.h"
 #include "controller/run/plan/play_compilation.h"
 #include "controller/run/reboot_permits.h"
 #include "controller/run/report_inbox.h"
@@ -84,9 +85,11 @@ class RunEngine {
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
-  // The facts that were requested as `request_id` are in the store; a run may have waited for them.
+  // The facts that were requested as `request_id` are in the store; runs may have waited for them.
   void OnFacts(const std::string& uuid, const std::string& request_id,
                const absl::Status& refused = absl::OkStatus());
+  // A command or a check has run on the node.
+  void OnWorkedOn(const std::string& uuid) { facts_.Forget(uuid); }
   void OnPlanReceipt(const std::string& uuid, const v1::PlanReceipt& receipt);
   // Reports are stored together, and acknowledged once they are. Those of one node come in order.
   void OnReports(std::vector<NodeReport> reports);
@@ -154,6 +157,7 @@ class RunEngine {
   const CompileLater compile_later_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
   const std::shared_ptr<RunFeeds> feeds_ = std::make_shared<RunFeeds>();
+  FactsFreshness facts_;
   RebootPermits reboots_;
   CatchUps catch_ups_;
   ReportInbox inbox_;

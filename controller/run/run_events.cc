@@ -10,20 +10,33 @@ void RunFeeds::Add(const std::string& run_id, std::shared_ptr<RunFeed> feed) {
   feeds_[run_id] = std::move(feed);
 }
 
-void RunFeeds::End(const std::string& run_id) {
+void RunFeeds::End(const std::string& run_id, absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  ended_.push_back(run_id);
+  ended_.push_back({run_id, now});
+  Trim(now);
+}
+
+void RunFeeds::Forget(absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  Trim(now);
+}
+
+void RunFeeds::Trim(absl::Time now) {
   size_t events = 0;
   size_t bytes = 0;
-  for (const std::string& ended : ended_) {
-    events += feeds_[ended]->size();
-    bytes += feeds_[ended]->bytes();
+  for (const Ended& ended : ended_) {
+    events += feeds_[ended.run_id]->size();
+    bytes += feeds_[ended.run_id]->bytes();
   }
-  while (ended_.size() > 1 &&
-         (ended_.size() > kMaxEnded || events > kMaxEndedEvents || bytes > kMaxEndedBytes)) {
-    events -= feeds_[ended_.front()]->size();
-    bytes -= feeds_[ended_.front()]->bytes();
-    feeds_.erase(ended_.front());
+  while (!ended_.empty()) {
+    const Ended& oldest = ended_.front();
+    const bool has_later = ended_.size() > 1;
+    const bool is_too_much =
+        ended_.size() > kMaxEnded || events > kMaxEndedEvents || bytes > kMaxEndedBytes;
+    if (now - oldest.at < kKeepEnded && !(has_later && is_too_much)) return;
+    events -= feeds_[oldest.run_id]->size();
+    bytes -= feeds_[oldest.run_id]->bytes();
+    feeds_.erase(oldest.run_id);
     ended_.pop_front();
   }
 }

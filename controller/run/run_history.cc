@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "common/base/proto_time.h"
@@ -55,21 +58,37 @@ absl::StatusOr<std::shared_ptr<RunFeed>> ReadTail(Store& store, const std::strin
   return log;
 }
 
-}  // namespace
-
-v1::RunEvent StepEvent(const StepResultRecord& result, const v1::StepResult& step) {
+// StepEvent(), serialized.
+std::string SerializedStepEvent(const StepResultRecord& result) {
   v1::RunEvent event;
   event.set_sequence(result.sequence);
   *event.mutable_time() = ToTimestamp(result.time);
   event.set_node(result.node);
-  *event.mutable_step() = step;
+  std::string bytes = event.SerializeAsString();
+  // The step follows the other fields as a message does: its tag, its length and its bytes.
+  constexpr uint32_t kLengthDelimited = 2;
+  constexpr uint32_t kStepTag = v1::RunEvent::kStepFieldNumber << 3 | kLengthDelimited;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.WriteTag(kStepTag);
+    coded.WriteVarint32(static_cast<uint32_t>(result.result.size()));
+    coded.WriteString(result.result);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+v1::RunEvent StepEvent(const StepResultRecord& result) {
+  v1::RunEvent event;
+  event.ParseFromString(SerializedStepEvent(result));
   return event;
 }
 
-v1::RunEvent StepEvent(const StepResultRecord& result) {
-  v1::StepResult step;
-  step.ParseFromString(result.result);
-  return StepEvent(result, step);
+void AppendStep(const StepResultRecord& result, RunFeed& feed) {
+  feed.AppendSerialized(result.sequence, !IsUnchanged(static_cast<v1::StepStatus>(result.status)),
+                        SerializedStepEvent(result));
 }
 
 struct RunHistory::PageQueue {

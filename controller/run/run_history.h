@@ -20,8 +20,8 @@ struct StepResultRecord;
 inline constexpr char kCancelledBy[] = "cancelled by ";
 
 v1::RunEvent StepEvent(const StepResultRecord& result);
-// As above, where the record's `result` is at hand.
-v1::RunEvent StepEvent(const StepResultRecord& result, const v1::StepResult& step);
+// Appends StepEvent(), made without the parsed step: there are hundreds of thousands of them.
+void AppendStep(const StepResultRecord& result, RunFeed& feed);
 
 // Gives step results, then the outcome of each node, then the end. Watchers get the results a page
 // at a time, each after they have read the one before: however long a run was, a watch keeps one

@@ -249,4 +249,17 @@ void RunManager::OnRebootRequest(absl::string_view node_uuid, const v1::RebootRe
          {{}, uuid, [uuid, request](RunEngine& e) { e.OnRebootRequest(uuid, request); }});
 }
 
+void RunManager::PushWorkedOn(absl::string_view node_uuid) {
+  std::string uuid(node_uuid);
+  PushOf(node_uuid, uuid.size(), {{}, "", [uuid](RunEngine& e) { e.OnWorkedOn(uuid); }});
+}
+
+void RunManager::OnCheckReport(absl::string_view node_uuid, const v1::CheckReport&) {
+  PushWorkedOn(node_uuid);
+}
+
+void RunManager::OnCommandResult(absl::string_view node_uuid, const v1::CommandResult&) {
+  PushWorkedOn(node_uuid);
+}
+
 }  // namespace muster::controller

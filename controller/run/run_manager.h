@@ -75,6 +75,9 @@ class RunManager final : public AgentSessionListener {
   void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
   void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) override;
+  // What others do on the node ages its facts.
+  void OnCheckReport(absl::string_view node_uuid, const v1::CheckReport& report) override;
+  void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) override;
 
  private:
   // An event in the queue: a report, which is stored together with others, or something else.
@@ -89,6 +92,7 @@ class RunManager final : public AgentSessionListener {
   // Counts against the node's share; a node that exceeds it is disconnected and sends it again
   // later.
   void PushOf(absl::string_view node_uuid, size_t bytes, Event event);
+  void PushWorkedOn(absl::string_view node_uuid);
   void Handle(Queue::Batch events);
   // Compiles the next play of at most `most_nodes` nodes.
   absl::Time CompileNext(size_t most_nodes);

@@ -1,5 +1,6 @@
 // RunEngine: what agents say.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,11 +35,12 @@ struct ReportChanges {
   };
   struct Step {
     RunFeed* log;
-    v1::RunEvent event;
+    StepResultRecord result;
   };
   std::map<std::string, NodeRecord> records;                  // by uuid
   std::map<std::pair<std::string, std::string>, Part> parts;  // by {run id, uuid}
   std::vector<Step> steps;
+  std::set<std::string> touched;  // nodes (uuids) that a step has changed, or may have
 };
 
 absl::StatusOr<std::optional<RunNode>> StoredNode(Transaction& txn, const std::string& run_id,
@@ -107,7 +109,7 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
   CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
   RETURN_IF_ERROR(StorePending(txn, run_id, step, now, part));
   NoteFirstError(*part.node, step);
-  if (part.run != nullptr) changes.steps.push_back({part.run->log.get(), StepEvent(result, step)});
+  if (part.run != nullptr) changes.steps.push_back({part.run->log.get(), std::move(result)});
   return absl::OkStatus();
 }
 
@@ -132,7 +134,7 @@ void RunEngine::OvertakeSequence(const std::string& uuid, uint64_t last_sequence
       if (node != nullptr && run->plans.count(node->name) > 0)
         renumbered[run.get()] = ++record.plan_sequence;
     }
-    return txn.nodes().Put(record);
+    return txn.nodes().SetSequences(uuid, record.plan_sequence, record.report_sequence);
   });
   if (!stored.ok()) return;  // the agent refuses the plan and says why
   for (const auto& [run, sequence] : renumbered) {
@@ -147,6 +149,7 @@ void RunEngine::OvertakeSequence(const std::string& uuid, uint64_t last_sequence
 
 void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
   inbox_.OnConnected(uuid);
+  facts_.Forget(uuid);  // another boot, perhaps
   if (hello.last_sequence() > 0) OvertakeSequence(uuid, hello.last_sequence());
   std::string run_id;
   uint32_t play = 0;
@@ -173,6 +176,7 @@ void RunEngine::OnConnected(const std::string& uuid, const v1::Hello& hello) {
 void RunEngine::OnDisconnected(const std::string& uuid) {
   // The end of an old stream may be noticed after the new one has begun.
   if (with_.sessions.IsConnected(uuid)) return;
+  facts_.Forget(uuid);
   for (auto& [run_id, run] : active_) {
     Perform(*run, run->state.OnDisconnected(uuid, with_.clock.Now()));
   }
@@ -184,10 +188,19 @@ void RunEngine::OnFacts(const std::string& uuid, const std::string& request_id,
   std::string run_id;
   uint32_t play = 0;
   if (!ParsePlanId(request_id, run_id, play)) return;
-  ActiveRun* run = Find(run_id);
-  if (run == nullptr || run->state.play() != play) return;
-  Perform(*run, refused.ok() ? run->state.OnFacts(uuid)
-                             : run->state.OnFactsRefused(uuid, refused.message()));
+  if (refused.ok()) {
+    facts_.OnTold(uuid, request_id);
+  } else {
+    facts_.Forget(uuid);
+  }
+  for (auto& [id, run] : active_) {
+    const bool has_asked = id == run_id && run->state.play() == play;
+    const auto awaited = run->awaited_answers.find(uuid);
+    const bool awaits = awaited != run->awaited_answers.end() && awaited->second == request_id;
+    if (!has_asked && !awaits) continue;
+    Perform(*run, refused.ok() ? run->state.OnFacts(uuid)
+                               : run->state.OnFactsRefused(uuid, refused.message()));
+  }
   RemoveFinished();
 }
 
@@ -239,6 +252,8 @@ absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
     }
     if (report.report_sequence() <= record->second.report_sequence) return absl::OkStatus();
     record->second.report_sequence = report.report_sequence();
+    if (report.has_step() && !IsUnchanged(report.step().status()))
+      changes.touched.insert(each.uuid);
     std::string run_id;
     uint32_t play = 0;
     if (!ParsePlanId(report.plan_id(), run_id, play)) return absl::OkStatus();
@@ -266,19 +281,22 @@ absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
   };
   RETURN_IF_ERROR(with_.store.Update([&](Transaction& txn) -> absl::Status {
     for (const NodeReport& each : reports) RETURN_IF_ERROR(handle(txn, each));
-    for (const auto& [uuid, record] : changes.records) RETURN_IF_ERROR(txn.nodes().Put(record));
+    for (const auto& [uuid, record] : changes.records) {
+      RETURN_IF_ERROR(txn.nodes().SetSequences(uuid, record.plan_sequence, record.report_sequence));
+    }
     for (const auto& [key, part] : changes.parts) {
       if (part.node.has_value())
         RETURN_IF_ERROR(txn.runs().PutNode(ToRecord(key.first, *part.node)));
     }
     return absl::OkStatus();
   }));
+  for (const std::string& uuid : changes.touched) facts_.Forget(uuid);
   v1::ControllerMessage stored;
   for (const auto& [uuid, record] : changes.records) {
     stored.mutable_reports_stored()->set_up_to_sequence(record.report_sequence);
     with_.sessions.Send(uuid, stored).IgnoreError();
   }
-  for (ReportChanges::Step& step : changes.steps) step.log->Append(std::move(step.event));
+  for (const ReportChanges::Step& step : changes.steps) AppendStep(step.result, *step.log);
   std::map<ActiveRun*, std::vector<RunNode>> by_run;
   for (auto& [key, part] : changes.parts) {
     if (part.run != nullptr && part.node.has_value())
@@ -293,6 +311,7 @@ absl::Status RunEngine::HandleReports(absl::Span<const NodeReport> reports) {
 
 void RunEngine::Tick() {
   inbox_.Retry();
+  feeds_->Forget(with_.clock.Now());
   for (auto& [run_id, run] : active_) {
     Perform(*run, run->state.Tick(with_.clock.Now()));
     reboots_.End(*run);

@@ -171,23 +171,10 @@ RunActions RunState::StartPlay(uint32_t play, const std::map<std::string, NodeLi
   return actions;
 }
 
-uint32_t RunState::Touched(absl::string_view uuid) const {
-  const RunNode* node = FindByUuid(uuid);
-  return node == nullptr ? 0 : node->changed + node->failed;
-}
-
-bool RunState::HasFreshFacts(absl::string_view uuid, absl::Time now) const {
-  const auto told = told_.find(uuid);
-  if (told == told_.end() || told->second.touched != Touched(uuid)) return false;
-  const absl::Duration age = now - told->second.asked_at;
-  return age >= absl::ZeroDuration() && age < kFactsFresh;
-}
-
 RunActions RunState::FactsAsked(std::set<std::string> uuids, absl::Time now) {
   RunActions actions;
   facts_ = FactsRound();
   facts_.Begin(uuids, Steady(now) + kFactsWait);
-  facts_asked_at_ = now;
   MaybeCompile(actions);
   return actions;
 }
@@ -195,7 +182,6 @@ RunActions RunState::FactsAsked(std::set<std::string> uuids, absl::Time now) {
 RunActions RunState::OnFacts(absl::string_view uuid) {
   RunActions actions;
   if (!facts_.OnAnswered(std::string(uuid))) return actions;
-  told_[std::string(uuid)] = {facts_asked_at_, Touched(uuid)};
   MaybeCompile(actions);
   return actions;
 }
@@ -282,7 +268,6 @@ void RunState::Leave(RunNode& node, NodePhase phase, absl::string_view message,
 
 RunActions RunState::OnConnected(absl::string_view uuid, absl::string_view boot_id, bool has_plan) {
   RunActions actions;
-  told_.erase(std::string(uuid));  // another boot, perhaps
   RunNode* node = Mutable(uuid);
   if (node == nullptr) return actions;
   node->connected = true;
@@ -312,7 +297,6 @@ RunActions RunState::OnConnected(absl::string_view uuid, absl::string_view boot_
 
 RunActions RunState::OnDisconnected(absl::string_view uuid, absl::Time now) {
   RunActions actions;
-  told_.erase(std::string(uuid));
   if (RunNode* node = Mutable(uuid); node != nullptr) {
     node->connected = false;
     node->plan_sent = false;

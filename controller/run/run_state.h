@@ -28,9 +28,6 @@ inline constexpr absl::Duration kReconnectGrace = absl::Seconds(15);
 inline constexpr absl::Duration kRestartGrace = absl::Seconds(60);
 // A node that does not answer within this time keeps its last facts.
 inline constexpr absl::Duration kFactsWait = absl::Seconds(15);
-// A node that has told its facts in an earlier play, and on which the run has changed nothing
-// since, is not asked again within this time.
-inline constexpr absl::Duration kFactsFresh = absl::Seconds(30);
 
 // How long a connected node may take to accept or refuse its plan; after that, its agent hangs or
 // is not genuine.
@@ -125,9 +122,7 @@ class RunState {
   // stay done.
   RunActions StartPlay(uint32_t play, const std::map<std::string, NodeLink>& links, bool resumed,
                        absl::Time now);
-  // Whether a node (not necessarily of this run) need not be asked for the facts that it has told.
-  bool HasFreshFacts(absl::string_view uuid, absl::Time now) const;
-  // Facts were requested from these nodes (uuids; not necessarily nodes of this run).
+  // The play waits for the facts of these nodes (uuids; not necessarily nodes of this run).
   RunActions FactsAsked(std::set<std::string> uuids, absl::Time now);
   RunActions OnFacts(absl::string_view uuid);
   // The node's facts were refused: it fails, and the others continue with the facts that are known.
@@ -169,19 +164,12 @@ class RunState {
  private:
   enum class Stage { kBetween, kGathering, kRunning, kFinished };
 
-  // What a node told in this run.
-  struct ToldFacts {
-    absl::Time asked_at;
-    uint32_t touched;  // steps that had changed the node by then, or may have
-  };
-
   // `now` in a time that never goes back, which all deadlines are in: a clock that is set back
   // makes nobody wait longer. The ends of permitted reboots, which are in wall time, are moved with
   // it.
   absl::Time Steady(absl::Time now);
   // When the node that is away is given up; later while it reboots.
   absl::Time AwayDeadline(const RunNode& node, absl::Time now, absl::Duration grace);
-  uint32_t Touched(absl::string_view uuid) const;
   bool IsOpenMember(const RunNode& node) const;  // in the current play, and has not finished it
   RunNode* Mutable(absl::string_view uuid);
   void Leave(RunNode& node, NodePhase phase, absl::string_view message, RunActions& actions);
@@ -200,8 +188,6 @@ class RunState {
   absl::Time last_now_ = absl::InfinitePast();  // of the last call that had one
   absl::Duration set_back_;  // how far the clock was set back, all times together
   FactsRound facts_;
-  absl::Time facts_asked_at_;
-  std::map<std::string, ToldFacts, std::less<>> told_;  // by uuid, on their present connections
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<std::string, size_t, std::less<>> by_uuid_;
   std::set<size_t> changed_;

@@ -440,7 +440,7 @@ absl::Status NodeService::FillStatus(const std::vector<v1::Node>& nodes,
     one.set_nodes(count);
   }
   response.set_store_bytes(store_.SizeBytes());
-  ASSIGN_OR_RETURN(health::HealthSummary health, health_.Summarize());
+  ASSIGN_OR_RETURN(health::HealthSummary health, health_.Summarize(/*all_nodes=*/false));
   for (v1::HealthProblem& problem : health.problems) {
     if (response.health_size() == kMaxNamed) break;
     *response.add_health() = std::move(problem);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <grpcpp/server_context.h>
-#include <grpcpp/support/slice.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
@@ -20,6 +19,17 @@ namespace {
 
 // Beyond this, no numbers would be left for plans.
 constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
+
+// A slice of the bytes where they lie, which keeps them until gRPC has released its last copy.
+grpc::Slice Borrow(std::shared_ptr<const std::string> bytes) {
+  auto held = std::make_unique<std::shared_ptr<const std::string>>(std::move(bytes));
+  const std::string& text = **held;
+  const auto release = [](void* last) {
+    delete static_cast<std::shared_ptr<const std::string>*>(last);
+  };
+  // gRPC only reads it, although its interface does not take a pointer to const.
+  return grpc::Slice(const_cast<char*>(text.data()), text.size(), release, held.release());
+}
 
 }  // namespace
 
@@ -58,19 +68,26 @@ AgentSession::Reactor* AgentSession::Refuse(const absl::Status& status) {
 }
 
 absl::Status AgentSession::Send(const v1::ControllerMessage& message) {
-  const std::string serialized = message.SerializeAsString();
-  const size_t bytes = serialized.size();
-  const grpc::Slice slice(serialized);
+  return Enqueue(grpc::Slice(message.SerializeAsString()), message.message_case());
+}
+
+absl::Status AgentSession::SendPlan(std::shared_ptr<const std::string> message) {
+  return Enqueue(Borrow(std::move(message)), v1::ControllerMessage::kPlan);
+}
+
+absl::Status AgentSession::Enqueue(const grpc::Slice& slice,
+                                   v1::ControllerMessage::MessageCase kind) {
+  const size_t bytes = slice.size();
   absl::MutexLock lock(&mutex_);
   if (is_finished_ || closing_.has_value())
     return absl::UnavailableError("the node's session is ending");
   if (queue_.size() >= kMaxQueuedMessages || queued_bytes_ + bytes > kMaxQueuedBytes)
     return absl::ResourceExhaustedError(absl::StrCat("the node does not read: ", queue_.size(),
                                                      " messages (", queued_bytes_, " bytes) wait"));
-  facts_awaited_ += message.has_gather_facts();
-  receipts_awaited_ += message.has_plan();
-  slurm_answers_awaited_ += message.has_slurm_request();
-  command_results_awaited_ += message.has_start_command();
+  facts_awaited_ += kind == v1::ControllerMessage::kGatherFacts;
+  receipts_awaited_ += kind == v1::ControllerMessage::kPlan;
+  slurm_answers_awaited_ += kind == v1::ControllerMessage::kSlurmRequest;
+  command_results_awaited_ += kind == v1::ControllerMessage::kStartCommand;
   queue_.emplace_back(&slice, 1);
   queued_bytes_ += bytes;
   if (queue_.size() == 1) {

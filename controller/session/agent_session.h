@@ -10,6 +10,7 @@
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/slice.h>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -57,6 +58,8 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
 
   // ResourceExhausted: the queue is full. Unavailable: the stream is ending.
   absl::Status Send(const v1::ControllerMessage& message);
+  // See AgentSessions. The bytes are released when they are written, or with the stream.
+  absl::Status SendPlan(std::shared_ptr<const std::string> message);
   // Ends the stream with `status`, after a write in progress; a second call changes nothing.
   void Close(const absl::Status& status);
   // Breaks the stream off if it has not ended, for a peer that accepts nothing.
@@ -85,6 +88,8 @@ class AgentSession final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
  private:
   AgentSession(SessionRegistry& registry, grpc::CallbackServerContext* context,
                std::string node_uuid, bool must_renew);
+  // Queues a serialized message of that kind.
+  absl::Status Enqueue(const grpc::Slice& slice, v1::ControllerMessage::MessageCase kind);
   // Parses and handles the received message, and releases it.
   absl::Status Take();
   absl::Status TakeLarge();

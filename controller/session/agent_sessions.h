@@ -1,6 +1,7 @@
 // The connected agents, as the rest of the controller sees them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,10 @@ class AgentSessions {
   // Queues the message for the node's stream; never blocks. Unavailable: not connected.
   // ResourceExhausted: the node does not read, its bounded queue is full.
   virtual absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) = 0;
+  // The same for a plan: `message` is the serialized ControllerMessage that holds it. The queue
+  // shares the bytes: a plan takes up to 3 MiB, and thousands of nodes get theirs at once.
+  virtual absl::Status SendPlan(absl::string_view node_uuid,
+                                std::shared_ptr<const std::string> message) = 0;
   virtual bool IsConnected(absl::string_view node_uuid) const = 0;
   virtual std::vector<AgentSessionInfo> List() const = 0;
   // Ends the node's streams with `why`. With PermissionDenied the node considers itself rejected;

@@ -26,24 +26,22 @@ constexpr size_t kMaxRequests = 16;
 // Until facts are offered again that the store has refused.
 constexpr absl::Duration kStoreRetry = absl::Seconds(5);
 
-// Stores facts. Processors, memory and GPUs that the node could not tell this time are those that
-// it had told in the same boot: under load a probe may take too long, and slurm.conf would lose the
-// node, or its GPUs.
-absl::Status PutFacts(Transaction& txn, const std::string& uuid, const std::string& facts) {
-  v1::Facts now, last;
-  if (!now.ParseFromString(facts) || (now.has_cpu() && now.has_memory() && !LacksGpus(now)))
-    return txn.nodes().PutFacts(uuid, facts);
-  ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(uuid));
-  if (!last.ParseFromString(stored) || now.os().boot_id().empty() ||
-      now.os().boot_id() != last.os().boot_id())
-    return txn.nodes().PutFacts(uuid, facts);
+// Whether the facts lack what FillGaps() takes from the ones before them.
+bool HasGaps(const v1::Facts& facts) {
+  return !facts.has_cpu() || !facts.has_memory() || LacksGpus(facts);
+}
+
+// Processors, memory and GPUs that the node could not tell this time are those that it had told in
+// the same boot: under load a probe may take too long, and slurm.conf would lose the node, or its
+// GPUs.
+void FillGaps(const v1::Facts& last, v1::Facts& now) {
+  if (now.os().boot_id().empty() || now.os().boot_id() != last.os().boot_id()) return;
   if (!now.has_cpu() && last.has_cpu()) *now.mutable_cpu() = last.cpu();
   if (!now.has_memory() && last.has_memory()) *now.mutable_memory() = last.memory();
   if (LacksGpus(now)) {
     *now.mutable_gpus() = last.gpus();
     now.set_nvidia_driver_version(last.nvidia_driver_version());
   }
-  return txn.nodes().PutFacts(uuid, now.SerializeAsString());
 }
 
 }  // namespace
@@ -134,13 +132,14 @@ void FactsKeeper::OnDisconnected(absl::string_view node_uuid) {
 
 void FactsKeeper::OnFacts(absl::string_view node_uuid, const v1::FactsReport& report) {
   const v1::PackageFacts& packages = report.facts().packages();
-  std::string facts;
+  GoodFacts facts;
+  facts.has_gaps = HasGaps(report.facts());
   if (packages.lines().empty()) {
-    facts = report.facts().SerializeAsString();
+    facts.serialized = report.facts().SerializeAsString();
   } else {
     v1::Facts kept = report.facts();
     kept.mutable_packages()->clear_lines();
-    facts = kept.SerializeAsString();
+    facts.serialized = kept.SerializeAsString();
   }
   absl::MutexLock lock(&mutex_);
   if (is_closed_) return;
@@ -198,6 +197,17 @@ absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid
   if (last != audited_.end() && now - last->second < kAuditInterval) return absl::OkStatus();
   audited.push_back(uuid);
   return Audit(txn, now, NodeActor(uuid), "node.facts_refused", node.name, why.message());
+}
+
+absl::Status FactsKeeper::PutFacts(Transaction& txn, const std::string& uuid,
+                                   const GoodFacts& facts) {
+  if (!facts.has_gaps) return txn.nodes().PutFacts(uuid, facts.serialized);
+  ASSIGN_OR_RETURN(const std::string stored, txn.nodes().Facts(uuid));
+  v1::Facts now, last;
+  if (!last.ParseFromString(stored) || !now.ParseFromString(facts.serialized))
+    return txn.nodes().PutFacts(uuid, facts.serialized);
+  FillGaps(last, now);
+  return txn.nodes().PutFacts(uuid, now.SerializeAsString());
 }
 
 bool FactsKeeper::Write(const NewsByNode& news) {

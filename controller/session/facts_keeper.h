@@ -88,10 +88,14 @@ class FactsKeeper final : public AgentSessionListener {
     std::string request_id;
     absl::Status refused;
   };
+  struct GoodFacts {
+    std::string serialized;
+    bool has_gaps = false;  // parts are missing that the node may have told before
+  };
   // The reports of one node since the last transaction.
   struct News {
-    std::optional<std::string> facts;  // the newest good ones
-    absl::Status refused;              // for the newest report
+    std::optional<GoodFacts> facts;  // the newest
+    absl::Status refused;            // for the newest report
     std::vector<Answer> answers;
   };
   using NewsByNode = absl::flat_hash_map<std::string, News>;
@@ -101,6 +105,7 @@ class FactsKeeper final : public AgentSessionListener {
   // kept for the next time.
   bool WriteNews();
   bool Write(const NewsByNode& news);
+  static absl::Status PutFacts(Transaction& txn, const std::string& uuid, const GoodFacts& facts);
   // Adds the node to `audited` when the refusal is entered into the audit log: to be remembered
   // once the transaction has been committed.
   absl::Status WriteRefusal(Transaction& txn, const std::string& uuid, const absl::Status& why,

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 
@@ -69,11 +69,12 @@ class NodeQueue {
   // be lost leaves room for what must not.
   [[nodiscard]] bool PushOf(absl::string_view node, size_t bytes, Event event, size_t part = 1) {
     absl::MutexLock lock(&mutex_);
-    Share& share = shares_[std::string(node)];
+    const auto found = shares_.try_emplace(node).first;
+    Share& share = found->second;
     if (share.events >= limits_.events_of_node / part ||
         share.bytes + bytes > limits_.bytes_of_node / part ||
         bytes_ + bytes > limits_.bytes / part) {
-      if (share.events == 0) shares_.erase(std::string(node));
+      if (share.events == 0) shares_.erase(found);
       return false;
     }
     ++share.events;
@@ -116,7 +117,7 @@ class NodeQueue {
   const NodeQueueLimits limits_;
   mutable absl::Mutex mutex_;
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Share> shares_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Share> shares_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -9,10 +9,16 @@ namespace muster::controller {
 
 void OpenCalls::Sweep() {
   const absl::Time now = clock_.Now();
+  const uint64_t generation = denylist_.generation();
   absl::MutexLock lock(&mutex_);
-  for (const auto& [id, call] : calls_) {
+  for (auto& [id, call] : calls_) {
+    if (call.checked == generation && now <= call.identity.expires_at) continue;
     const absl::Status standing = CheckStanding(call.identity, denylist_, now);
-    if (!standing.ok()) call.end(standing);
+    if (standing.ok()) {
+      call.checked = generation;
+    } else {
+      call.end(standing);
+    }
   }
 }
 

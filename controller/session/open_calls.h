@@ -55,7 +55,8 @@ class OpenCalls {
   OpenCalls(const Denylist& denylist, Clock& clock) : denylist_(denylist), clock_(clock) {}
 
   // Ends all calls whose certificate is not valid any more. Call once a second, and at once after a
-  // certificate was denied.
+  // certificate was denied. Asks the denylist about new calls alone while it does not change: a
+  // sweep over thousands of sessions would keep it from those that connect.
   void Sweep();
 
   Entry Add(Identity identity, End end);
@@ -66,6 +67,7 @@ class OpenCalls {
   struct Call {
     Identity identity;
     End end;
+    uint64_t checked = 0;  // the generation of the denylist that did not deny it; 0: none
   };
   void Remove(uint64_t id);
 

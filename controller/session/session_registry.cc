@@ -16,7 +16,6 @@
 #include "controller/session/fleet_pace.h"
 #include "controller/session/intake.h"
 #include "controller/store/store.h"
-#include "controller/store/tables.h"
 #include "muster/v1/agent_session.pb.h"
 
 namespace muster::controller {
@@ -92,38 +91,26 @@ void SessionRegistry::Sweep() {
   WriteTouches();
 }
 
-void SessionRegistry::TouchNode(NodeEntry& entry, const AgentSession& session) {
-  entry.touch = {session.last_seen_at(), session.boot_id(),
-                 entry.boots.has_value() ? entry.boots->earlier() : "", session.agent_version()};
+void SessionRegistry::TouchNode(const NodeEntry& entry, const AgentSession& session) {
+  touches_[session.node_uuid()] = {session.last_seen_at(), session.boot_id(),
+                                   entry.boots.has_value() ? entry.boots->earlier() : "",
+                                   session.agent_version()};
 }
 
 void SessionRegistry::WriteTouches() {
-  std::vector<std::pair<std::string, Touch>> touches;
+  absl::flat_hash_map<std::string, NodeTouch> touches;
   {
     absl::MutexLock lock(&mutex_);
-    for (auto& [uuid, entry] : nodes_) {
-      if (entry.touch.has_value()) touches.emplace_back(uuid, *std::exchange(entry.touch, {}));
-    }
+    touches.swap(touches_);
   }
   if (touches.empty()) return;
   const absl::Status written = store_.Update([&](Transaction& txn) -> absl::Status {
-    for (const auto& [uuid, touch] : touches) {
-      absl::StatusOr<NodeRecord> node = txn.nodes().Get(uuid);
-      if (!node.ok()) continue;
-      node->last_seen_at = touch.last_seen_at;
-      node->boot_id = touch.boot_id;
-      node->earlier_boots = touch.earlier_boots;
-      node->agent_version = touch.agent_version;
-      RETURN_IF_ERROR(txn.nodes().Put(*node));
-    }
+    for (const auto& [uuid, touch] : touches) RETURN_IF_ERROR(txn.nodes().Touch(uuid, touch));
     return absl::OkStatus();
   });
   if (written.ok()) return;
   absl::MutexLock lock(&mutex_);  // for instance a full disk: try again with the next sweep
-  for (auto& [uuid, touch] : touches) {
-    NodeEntry& entry = nodes_[uuid];
-    if (!entry.touch.has_value()) entry.touch = std::move(touch);
-  }
+  for (auto& [uuid, touch] : touches) touches_.try_emplace(uuid, std::move(touch));
 }
 
 absl::Mutex& SessionRegistry::OrderOf(absl::string_view node_uuid) {
@@ -321,17 +308,25 @@ void SessionRegistry::Retire(const AgentSession& session) {
   listener_.OnDisconnected(uuid);
 }
 
+absl::StatusOr<std::shared_ptr<AgentSession>> SessionRegistry::SessionOf(
+    absl::string_view node_uuid) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = nodes_.find(node_uuid);
+  if (found == nodes_.end() || found->second.session == nullptr)
+    return absl::UnavailableError("the node is not connected");
+  return found->second.session;
+}
+
 absl::Status SessionRegistry::Send(absl::string_view node_uuid,
                                    const v1::ControllerMessage& message) {
-  std::shared_ptr<AgentSession> session;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = nodes_.find(node_uuid);
-    if (found == nodes_.end() || found->second.session == nullptr)
-      return absl::UnavailableError("the node is not connected");
-    session = found->second.session;
-  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<AgentSession> session, SessionOf(node_uuid));
   return session->Send(message);
+}
+
+absl::Status SessionRegistry::SendPlan(absl::string_view node_uuid,
+                                       std::shared_ptr<const std::string> message) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<AgentSession> session, SessionOf(node_uuid));
+  return session->SendPlan(std::move(message));
 }
 
 bool SessionRegistry::IsConnected(absl::string_view node_uuid) const {

@@ -11,10 +11,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/node_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/session/boot_history.h"
 #include "controller/session/silence.h"
+#include "controller/store/tables.h"
 
 namespace muster {
 class Clock;
@@ -27,7 +29,6 @@ class AgentMessage;
 namespace muster::controller {
 
 class AgentSession;
-struct NodeRecord;
 class Store;
 
 // Knows which session belongs to which node, hands its messages to the listener and drops dead
@@ -61,6 +62,8 @@ class SessionRegistry final : public AgentSessions {
 
   // AgentSessions
   absl::Status Send(absl::string_view node_uuid, const v1::ControllerMessage& message) override;
+  absl::Status SendPlan(absl::string_view node_uuid,
+                        std::shared_ptr<const std::string> message) override;
   bool IsConnected(absl::string_view node_uuid) const override;
   std::vector<AgentSessionInfo> List() const override;
   void Disconnect(absl::string_view node_uuid, const absl::Status& why) override;
@@ -95,22 +98,16 @@ class SessionRegistry final : public AgentSessions {
   Clock& clock() { return clock_; }
 
  private:
-  // News about a node for the store; written by the sweep.
-  struct Touch {
-    absl::Time last_seen_at;
-    std::string boot_id;
-    std::string earlier_boots;
-    std::string agent_version;
-  };
   struct NodeEntry {
     std::shared_ptr<AgentSession> session;  // nullptr: not connected
     std::optional<BootHistory> boots;       // nullopt: the store's
-    std::optional<Touch> touch;
     size_t streams = 0;
     size_t begun = 0;  // since begun_since_
     absl::Time misbehaved_at = absl::InfinitePast();
   };
 
+  // Unavailable: the node is not connected.
+  absl::StatusOr<std::shared_ptr<AgentSession>> SessionOf(absl::string_view node_uuid) const;
   absl::Status CheckClone(absl::string_view node_uuid, const NodeRecord& node,
                           const AgentSession& session, const std::string& boot_id);
   // Listeners receive the events of one node in order: one of these locks is held around each call
@@ -118,7 +115,7 @@ class SessionRegistry final : public AgentSessions {
   absl::Mutex& OrderOf(absl::string_view node_uuid);
   // The session does not belong to its node any more; notifies the listener.
   void Retire(const AgentSession& session);
-  void TouchNode(NodeEntry& entry, const AgentSession& session)
+  void TouchNode(const NodeEntry& entry, const AgentSession& session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteTouches();
 
@@ -131,6 +128,8 @@ class SessionRegistry final : public AgentSessions {
   absl::flat_hash_map<const AgentSession*, std::shared_ptr<AgentSession>> all_
       ABSL_GUARDED_BY(mutex_);
   absl::node_hash_map<std::string, NodeEntry> nodes_ ABSL_GUARDED_BY(mutex_);  // by uuid
+  // What the store does not know yet, by uuid; the sweep writes it.
+  absl::flat_hash_map<std::string, NodeTouch> touches_ ABSL_GUARDED_BY(mutex_);
   size_t connected_ ABSL_GUARDED_BY(mutex_) = 0;  // nodes with a session
   Silence silence_ ABSL_GUARDED_BY(mutex_);
   absl::Time begun_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -39,6 +39,7 @@ class NotificationTable;
 class NotificationDeliveryTable;
 class HealthTable;
 class BootTable;
+class RestoreTable;
 
 // The tables, inside one transaction. Valid only during the call that received it.
 class Transaction {
@@ -68,6 +69,7 @@ class Transaction {
   virtual NotificationDeliveryTable& notification_deliveries() = 0;
   virtual HealthTable& health() = 0;
   virtual BootTable& boots() = 0;
+  virtual RestoreTable& restores() = 0;
 };
 
 // Thread-safe; Updates are serialized, Views are not. Never reads the clock and never makes ids:

@@ -14,6 +14,7 @@
 #include "controller/store/boot_tables.h"
 #include "controller/store/health_tables.h"
 #include "controller/store/notification_tables.h"
+#include "controller/store/restore_tables.h"
 #include "controller/store/rollout_tables.h"
 #include "controller/store/validation_tables.h"
 
@@ -45,6 +46,14 @@ struct NodeRecord {
   std::string endorsement_key;
 };
 
+// The columns of NodeRecord that a node's sessions change.
+struct NodeTouch {
+  absl::Time last_seen_at;
+  std::string boot_id;
+  std::string earlier_boots;
+  std::string agent_version;
+};
+
 // A node's newest report of facts, when it broke the rules.
 struct FactsRefusal {
   std::string node_uuid;
@@ -61,6 +70,11 @@ class NodeTable {
   virtual absl::StatusOr<std::vector<NodeRecord>> List() = 0;
   // Inserts or replaces by uuid.
   virtual absl::Status Put(const NodeRecord& node) = 0;
+  // Both write these columns alone, since reports and plans come by the thousand, and do nothing
+  // when there is no such node.
+  virtual absl::Status SetSequences(absl::string_view uuid, uint64_t plan_sequence,
+                                    uint64_t report_sequence) = 0;
+  virtual absl::Status Touch(absl::string_view uuid, const NodeTouch& touch) = 0;
 
   // The last facts that the node reported, a serialized v1::Facts; "": none yet.
   virtual absl::StatusOr<std::string> Facts(absl::string_view uuid) = 0;
@@ -150,9 +164,9 @@ class CertificateTable {
   virtual absl::StatusOr<std::vector<std::string>> ListDenied() = 0;
   // The people of whom RevokeByUser() was told, by name, with the latest time.
   virtual absl::StatusOr<std::vector<DeniedUserRecord>> ListDeniedUsers() = 0;
-  // Removes certificates that expired before `time`, revoked ones only when their authority has
-  // expired too; returns how many.
-  virtual absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) = 0;
+  // Removes certificates of nodes that expired before `nodes`, and of people that expired before
+  // `people`, revoked ones only when their authority has expired too; returns how many.
+  virtual absl::StatusOr<uint64_t> RemoveExpired(absl::Time nodes, absl::Time people) = 0;
 };
 
 struct TokenRecord {

@@ -9,6 +9,8 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/checks/catalog.h"
+#include "common/pki/certificate.h"
+#include "common/sys/file_system.h"
 #include "common/value/node_reboot.h"
 #include "controller/backup/backup_record.h"
 #include "controller/config.h"
@@ -38,6 +40,22 @@ absl::Duration LongestBackup(const Config& config) {
   uint32_t hours = 0;
   const bool is_set = absl::SimpleAtoi(config.backup_hours, &hours) && hours > 0;
   return is_set ? absl::Hours(hours) : absl::InfiniteDuration();
+}
+
+absl::Time EndOf(absl::string_view certificate_pem) {
+  const absl::StatusOr<pki::Certificate> certificate = pki::ParseCertificate(certificate_pem);
+  return certificate.ok() ? certificate->not_after : absl::InfiniteFuture();
+}
+
+// As of the start, like the servers.
+notify::CertificateEnds EndsOfCertificates(const Config& config, const Resources& resources) {
+  notify::CertificateEnds ends;
+  ends.authority = resources.ca.ends_at();
+  ends.controller = EndOf(resources.tls.certificate_pem);
+  if (config.web_listen == "off" || config.web_certificate.empty()) return ends;
+  sys::RealFileSystem files;
+  if (const auto pem = files.Read(config.web_certificate); pem.ok()) ends.web = EndOf(*pem);
+  return ends;
 }
 
 }  // namespace
@@ -81,8 +99,8 @@ Work::Work(const Config& config, Core& core)
           *core.resources.store, core.registry, core.inventory, core.clock, power,
           [this](const std::string& node) { consoles.OnBootSeen(node); }, LogWarning),
       timelines(*core.resources.store, core.clock),
-      housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images,
-                  core.clock) {
+      housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images, core.clock,
+                  LogWarning) {
   core.facts.Attach([this](const std::string& uuid, const FactsRequest& request,
                            const absl::Status& refused) { OnFacts(uuid, request, refused); });
   core.listeners.Attach(slurm_agent);
@@ -221,7 +239,7 @@ notify::NotifyCollaborators Work::ForNotifications(const Config& config) {
       .warn = LogWarning,
       .last_backup = [folder = config.state_directory] { return ReadBackupRecord(folder); },
       .longest_backup = LongestBackup(config),
-      .authority_ends = core_.resources.ca.ends_at(),
+      .certificate_ends = EndsOfCertificates(config, core_.resources),
   };
 }
 

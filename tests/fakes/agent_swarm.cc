@@ -21,8 +21,9 @@ constexpr size_t kMaxReportsInFlight = 64;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(15);
 constexpr absl::Duration kLongestWelcomeTimeout = absl::Minutes(1);
 
-// The agent's own arguments, except its pings every ten seconds, which find dead links: in one
-// process that shares its cores with thousands of agents they would take live ones for dead.
+// The agent's own arguments, except its pings and the limit for unacknowledged data, which find
+// dead links: in one process that shares its cores with thousands of agents they would take live
+// ones for dead.
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 1'000);

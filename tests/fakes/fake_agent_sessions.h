@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -64,6 +65,13 @@ class FakeAgentSessions final : public controller::AgentSessions {
     if (clogged_.count(uuid) > 0) return absl::ResourceExhaustedError("queue full");
     sent_[uuid].push_back(message);
     return absl::OkStatus();
+  }
+  absl::Status SendPlan(absl::string_view node_uuid,
+                        std::shared_ptr<const std::string> message) override {
+    v1::ControllerMessage parsed;
+    if (!parsed.ParseFromString(*message) || !parsed.has_plan())
+      return absl::InvalidArgumentError("not a message with a plan");
+    return Send(node_uuid, parsed);
   }
   bool IsConnected(absl::string_view node_uuid) const override {
     absl::MutexLock lock(&mutex_);

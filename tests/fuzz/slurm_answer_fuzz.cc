@@ -54,6 +54,9 @@ class LyingAgent final : public AgentSessions {
     on_answer(std::string(node_uuid), answer);
     return absl::OkStatus();
   }
+  absl::Status SendPlan(absl::string_view, std::shared_ptr<const std::string>) override {
+    return absl::UnimplementedError("nobody sends plans here");
+  }
   bool IsConnected(absl::string_view) const override { return true; }
   std::vector<AgentSessionInfo> List() const override { return {}; }
   void Disconnect(absl::string_view, const absl::Status&) override {}

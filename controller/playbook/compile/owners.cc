@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/digest.h"
+#include "controller/playbook/compile/plan_builder.h"
 #include "controller/playbook/errors.h"
 #include "muster/v1/plan.pb.h"
 
@@ -30,6 +31,7 @@ constexpr absl::string_view kFile = "file";
 constexpr absl::string_view kLink = "link";
 constexpr absl::string_view kDirectory = "directory";
 
+// Good for this process, which is as long as claims live.
 uint64_t DigestOf(absl::string_view value) { return absl::HashOf(value); }
 
 class Claims {
@@ -84,10 +86,13 @@ void WantOwnership(const Resource& resource, Claims& claims) {
       .WantIf(resource.has_mode(), "mode", resource.mode());
 }
 
-// The content of a FileResource or an entry of a set.
+// The content of a FileResource or an entry of a set: a small one itself, marked as such, and the
+// SHA-256 of one that may be a blob for another task.
 template <typename File>
 std::string ContentOf(const File& file) {
-  return file.blob_sha256().empty() ? Sha256Hex(file.content()) : file.blob_sha256();
+  if (!file.blob_sha256().empty()) return file.blob_sha256();
+  return file.content().size() > kAlwaysInline ? Sha256Hex(file.content())
+                                               : absl::StrCat("=", file.content());
 }
 
 // For messages without maps, whose bytes say everything.

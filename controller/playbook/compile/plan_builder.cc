@@ -18,9 +18,9 @@ namespace {
 constexpr size_t kMaxSteps = 10000;  // of a plan
 // Larger contents travel as blobs, so that a plan stays small.
 constexpr size_t kMaxInline = 64 << 10;
-// Smaller ones do so too when many nodes share them, or when a plan already holds this much.
+// Those above kAlwaysInline do so too when many nodes share them, or when a plan already holds this
+// much.
 constexpr size_t kMuchInline = 1 << 20;
-constexpr size_t kMaxSharedInline = 4 << 10;
 // Secrets never become blobs, which lie in the blob store.
 constexpr size_t kMaxSecretContent = 1 << 20;
 // Standard input of a command travels in the plan.
@@ -283,7 +283,7 @@ absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task,
   }
   // A blob costs its node a call and the controller a file: sharing makes it worthwhile sooner.
   const bool is_small_best = content.is_shared || inline_bytes_ > kMuchInline;
-  const size_t limit = is_small_best ? kMaxSharedInline : kMaxInline;
+  const size_t limit = is_small_best ? kAlwaysInline : kMaxInline;
   if (size <= limit || content.sensitive) {
     inline_bytes_ += size;
     file->set_content(*content.text);
@@ -299,7 +299,7 @@ absl::Status PlanBuilder::PlaceContent(const Content& content, const Task& task,
 // Small contents stay in the plan.
 template <typename File>
 absl::Status PlanBuilder::PlaceOwnContent(bool sensitive, const Task& task, File* file) {
-  if (file->content().size() <= kMaxSharedInline) {
+  if (file->content().size() <= kAlwaysInline) {
     inline_bytes_ += file->content().size();
     return absl::OkStatus();
   }
@@ -318,7 +318,7 @@ absl::Status PlanBuilder::PlaceArchive(const Content& content, const Task& task,
                                                        ", expected ", archive->sha256()));
   }
   archive->set_sha256(sha256);
-  if (content.text->size() <= kMaxSharedInline) {
+  if (content.text->size() <= kAlwaysInline) {
     inline_bytes_ += content.text->size();
     archive->set_content(*content.text);
     return absl::OkStatus();
@@ -463,10 +463,12 @@ absl::StatusOr<std::shared_ptr<const Content>> PlanBuilder::FindContent(const No
   content->text = std::make_shared<const std::string>(std::move(rendered.text));
   content->is_shared = key.has_value();
   content->sensitive = rendered.sensitive;
-  content->sha256 = Sha256Hex(*content->text);
   content->secrets = node_.play().TakeAsked();
   NoteSecrets(content->secrets);
-  if (key.has_value()) cache_.emplace(*key, content);
+  if (key.has_value()) {
+    content->sha256 = Sha256Hex(*content->text);
+    cache_.emplace(*key, content);
+  }
   return std::shared_ptr<const Content>(std::move(content));
 }
 

@@ -25,6 +25,10 @@ class Step;
 
 namespace muster::controller::playbook {
 
+// The builder puts contents up to this size into the plan. A larger one may be in it for one task
+// and a blob for another.
+inline constexpr size_t kAlwaysInline = 4 << 10;
+
 // Rendered template files that are the same on many nodes, by RoleScope::CacheKey.
 using ContentCache = std::map<std::string, std::shared_ptr<const Content>>;
 

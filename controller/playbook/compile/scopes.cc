@@ -57,7 +57,8 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
     : inventory_(inventory),
       secrets_(secrets),
       allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * node_count,
-                 MoreStepsOfEach(inventory), "the templates of this request") {
+                 MoreStepsOfEach(inventory), "the templates of this request"),
+      facts_(std::move(facts)) {
   scope_.SetAllowance(&allowance_);
   reader_.playbook = std::move(playbook);
   for (const auto& [name, value] : extra_vars) {
@@ -74,13 +75,6 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
       status_ = parsed.status();
     }
   }
-  const Value& nodes =
-      shared_.emplace("nodes", NodesValue(inventory, std::move(facts), &shared_vars_))
-          .first->second;
-  for (const auto& [name, node] : nodes.items()) {
-    const auto found = node.find("facts");
-    if (found != node.end()) facts_.emplace(name, &*found);
-  }
   scope_.Set("cluster", inventory.cluster());
   scope_.Set("domain", inventory.domain());
   scope_.Set("muster", OfferValue(offer));
@@ -94,7 +88,7 @@ PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
 
 const Value* PlayScope::FindFacts(const std::string& node) const {
   const auto found = facts_.find(node);
-  return found == facts_.end() ? nullptr : found->second;
+  return found == facts_.end() ? nullptr : &found->second;
 }
 
 const ValueTemplate* PlayScope::FindExtra(absl::string_view name) const {
@@ -123,7 +117,9 @@ const Value* PlayScope::FindShared(absl::string_view name) {
   const auto found = shared_.find(name);
   if (found != shared_.end()) return &found->second;
   Value value;
-  if (name == "groups") {
+  if (name == "nodes") {
+    value = NodesValue(inventory_, facts_, &shared_vars_);
+  } else if (name == "groups") {
     value = GroupsValue(inventory_);
   } else if (name == "partitions") {
     value = PartitionsValue(inventory_);
@@ -219,24 +215,27 @@ RoleScope::RoleScope(NodeScope& node, const Role& role)
                    });
 }
 
-absl::StatusOr<RoleScope::Definition> RoleScope::Define(absl::string_view name) const {
-  if (IsReserved(name)) return Definition{};
-  if (const ValueTemplate* extra = node_.play().FindExtra(name)) return Definition{extra, "-e"};
-  if (const Variable* variable = node_.FindVariable(name)) {
-    ASSIGN_OR_RETURN(const ValueTemplate* value, node_.play().Parse(*variable));
-    return Definition{value, variable->place.ToString()};
-  }
+absl::StatusOr<const ValueTemplate*> RoleScope::Define(absl::string_view name) const {
+  if (IsReserved(name)) return nullptr;
+  if (const ValueTemplate* extra = node_.play().FindExtra(name)) return extra;
+  if (const Variable* variable = node_.FindVariable(name)) return node_.play().Parse(*variable);
   const auto found = role_.defaults.find(name);
-  if (found == role_.defaults.end()) return Definition{};
-  return Definition{&found->second.value, found->second.place};
+  return found == role_.defaults.end() ? nullptr : &found->second.value;
+}
+
+std::string RoleScope::PlaceOf(absl::string_view name) const {
+  if (node_.play().FindExtra(name) != nullptr) return "-e";
+  if (const Variable* variable = node_.FindVariable(name)) return variable->place.ToString();
+  const auto found = role_.defaults.find(name);
+  return found == role_.defaults.end() ? "" : found->second.place;
 }
 
 absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
   const auto found = found_.find(name);
   if (found != found_.end()) return found->second;
-  ASSIGN_OR_RETURN(const Definition definition, Define(name));
-  if (definition.value == nullptr) return nullptr;
-  if (definition.value->constant()) return &definition.value->value();
+  ASSIGN_OR_RETURN(const ValueTemplate* const definition, Define(name));
+  if (definition == nullptr) return nullptr;
+  if (definition->constant()) return &definition->value();
   const bool again = std::find(rendering_.begin(), rendering_.end(), name) != rendering_.end();
   rendering_.emplace_back(name);
   if (again) {
@@ -245,11 +244,10 @@ absl::StatusOr<const Value*> RoleScope::Find(absl::string_view name) {
     return absl::InvalidArgumentError(
         absl::StrCat("variable '", name, "' refers to itself: ", chain));
   }
-  const absl::StatusOr<const Value*> value = Evaluate(*definition.value);
+  const absl::StatusOr<const Value*> value = Evaluate(*definition);
   rendering_.pop_back();
   if (!value.ok()) {
-    return Annotate(value.status(),
-                    absl::StrCat("in variable '", name, "' (", definition.place, ")"));
+    return Annotate(value.status(), absl::StrCat("in variable '", name, "' (", PlaceOf(name), ")"));
   }
   return found_.emplace(name, *value).first->second;
 }
@@ -279,9 +277,9 @@ bool RoleScope::IsOfCluster(const tmpl::Template& source) {
     if (!seen.insert(&names).second) continue;
     for (const std::string& name : names) {
       if (IsOfClusterName(name)) return known->second = true;
-      const absl::StatusOr<Definition> definition = Define(name);
-      if (definition.ok() && definition->value != nullptr && definition->value->text() != nullptr)
-        waiting.push_back(definition->value->text());
+      const absl::StatusOr<const ValueTemplate*> definition = Define(name);
+      if (definition.ok() && *definition != nullptr && (*definition)->text() != nullptr)
+        waiting.push_back((*definition)->text());
     }
   }
   return false;
@@ -296,12 +294,11 @@ std::optional<std::string> RoleScope::CacheKey(const tmpl::Template& source) {
       absl::StrAppend(&key, ";stack=", node_.stack_name());
       continue;
     }
-    const absl::StatusOr<Definition> definition = Define(name);
+    const absl::StatusOr<const ValueTemplate*> definition = Define(name);
     if (!definition.ok()) return std::nullopt;
-    if (definition->value == nullptr) continue;  // shared by all nodes, or unknown to all
-    if (definition->value->constant()) {
-      absl::StrAppend(&key, ";", name, "@",
-                      reinterpret_cast<uintptr_t>(&definition->value->value()));
+    if (*definition == nullptr) continue;  // shared by all nodes, or unknown to all
+    if ((*definition)->constant()) {
+      absl::StrAppend(&key, ";", name, "@", reinterpret_cast<uintptr_t>(&(*definition)->value()));
       continue;
     }
     const absl::StatusOr<const Value*> value = Find(name);

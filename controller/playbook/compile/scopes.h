@@ -32,8 +32,7 @@
 namespace muster::controller::playbook {
 
 // The names that all nodes of a play share: cluster, domain, muster, nodes, groups, partitions,
-// racks, secret(). The large ones except `nodes` are built when a template first asks for them. Not
-// thread-safe.
+// racks, secret(). The large ones are built when a template first asks for them. Not thread-safe.
 class PlayScope {
  public:
   // The references must outlive the scope, which may be used for `node_count` nodes. `playbook` is
@@ -74,9 +73,9 @@ class PlayScope {
   tmpl::Allowance allowance_;
   tmpl::Scope scope_;
   std::map<std::string, ValueTemplate, std::less<>> extra_;
-  std::deque<Value> shared_vars_;  // of nodes, lent to shared_["nodes"]
+  const FactsByNode facts_;        // lent to shared_["nodes"]
+  std::deque<Value> shared_vars_;  // of nodes, lent to it as well
   std::map<std::string, Value, std::less<>> shared_;
-  absl::flat_hash_map<std::string, const Value*> facts_;  // by node, in shared_["nodes"]
   std::unordered_map<const Value*, ValueTemplate> parsed_;
   KeptValues kept_;
   absl::flat_hash_map<const void*, bool> of_cluster_;
@@ -124,11 +123,10 @@ class RoleScope {
   std::optional<std::string> CacheKey(const tmpl::Template& source);
 
  private:
-  struct Definition {
-    const ValueTemplate* value = nullptr;  // nullptr: no such variable
-    std::string place;
-  };
-  absl::StatusOr<Definition> Define(absl::string_view name) const;
+  // nullptr: there is no such variable.
+  absl::StatusOr<const ValueTemplate*> Define(absl::string_view name) const;
+  // Where Define() has found the variable, for a message.
+  std::string PlaceOf(absl::string_view name) const;
   absl::StatusOr<const Value*> Find(absl::string_view name);
   absl::StatusOr<const Value*> Evaluate(const ValueTemplate& definition);
   // Whether `source` looks at the whole cluster, itself or by way of variables: thousands of nodes

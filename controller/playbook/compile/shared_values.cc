@@ -102,14 +102,14 @@ Value NodeValue(const Node& node) {
           {"groups", node.groups}};
 }
 
-Value NodesValue(const Inventory& inventory, FactsByNode facts, std::deque<Value>* shared) {
+Value NodesValue(const Inventory& inventory, const FactsByNode& facts, std::deque<Value>* shared) {
   ObjectBuilder nodes(inventory.nodes().size());
   VarsValues vars(inventory, shared);
   for (const Node& node : inventory.nodes()) {
     Value value = NodeValue(node);
     value["vars"] = vars.Of(node);
     const auto found = facts.find(node.name);
-    if (found != facts.end()) value["facts"] = std::move(found->second);
+    if (found != facts.end()) value["facts"] = Lend(found->second);
     nodes.Add(node.name, std::move(value));
   }
   return nodes.Take();

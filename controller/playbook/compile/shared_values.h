@@ -16,9 +16,9 @@ Value NodeValue(const Node& node);
 
 // Node name → NodeValue with `vars` (its own and its groups' variables, except templates) and
 // `facts`, where there are any. Thousands of nodes have the same variables: what they share is lent
-// to them (common/value/folded_value.h), by the inventory and by `shared`, which both must outlive
-// the value and its copies.
-Value NodesValue(const Inventory& inventory, FactsByNode facts, std::deque<Value>* shared);
+// to them (common/value/folded_value.h), by the inventory and by `shared`, and `facts` lends the
+// facts. All three must outlive the value and its copies.
+Value NodesValue(const Inventory& inventory, const FactsByNode& facts, std::deque<Value>* shared);
 
 // {version, address, agent_packages: architecture → {url, sha256}, snapshots: name → repositories}
 Value OfferValue(const ControllerOffer& offer);

@@ -125,9 +125,9 @@ class Compilation {
   absl::Status Keep() {
     return with_.store.Update([&](Transaction& txn) -> absl::Status {
       for (const auto& [name, plan] : records_) {
-        ASSIGN_OR_RETURN(NodeRecord record, txn.nodes().Get(plan.node_uuid));
-        record.plan_sequence = std::max(record.plan_sequence, plan.sequence);
-        RETURN_IF_ERROR(txn.nodes().Put(record));
+        ASSIGN_OR_RETURN(const NodeRecord record, txn.nodes().Get(plan.node_uuid));
+        RETURN_IF_ERROR(txn.nodes().SetSequences(
+            record.uuid, std::max(record.plan_sequence, plan.sequence), record.report_sequence));
         // Plans without blobs need no row.
         if (!plan.blobs.empty()) RETURN_IF_ERROR(txn.open_plans().Put(plan));
       }

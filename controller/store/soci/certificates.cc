@@ -173,15 +173,19 @@ absl::StatusOr<std::vector<DeniedUserRecord>> SociCertificateTable::ListDeniedUs
                });
 }
 
-absl::StatusOr<uint64_t> SociCertificateTable::RemoveExpired(absl::Time time) {
-  return Guard(context_.path, "certificates.RemoveExpired", [&]() -> absl::StatusOr<uint64_t> {
-    soci::statement remove =
-        (context_.session.prepare << "DELETE FROM certificates WHERE not_after < :time "
-                                     "AND (revoked_at IS NULL OR authority_ends < :time_again)",
-         use(time), use(time));
-    remove.execute(true);
-    return static_cast<uint64_t>(remove.get_affected_rows());
-  });
+absl::StatusOr<uint64_t> SociCertificateTable::RemoveExpired(absl::Time nodes, absl::Time people) {
+  return Guard(context_.path, "certificates.RemoveExpired",
+               [&]() -> absl::StatusOr<uint64_t> {
+                 soci::statement remove =
+                     (context_.session.prepare
+                          << "DELETE FROM certificates WHERE (user = '' AND not_after < :nodes AND "
+                             "(revoked_at IS NULL OR authority_ends < :nodes_again)) OR "
+                             "(user <> '' AND not_after < :people AND "
+                             "(revoked_at IS NULL OR authority_ends < :people_again))",
+                      use(nodes), use(nodes), use(people), use(people));
+                 remove.execute(true);
+                 return static_cast<uint64_t>(remove.get_affected_rows());
+               });
 }
 
 }  // namespace muster::controller

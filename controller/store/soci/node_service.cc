@@ -51,16 +51,18 @@ absl::Status SociNodeServiceTable::RemoveService(absl::string_view node_uuid) {
 
 absl::StatusOr<NodePassRecord> SociNodeServiceTable::GetPass(absl::string_view node_uuid) {
   return Guard(context_.path, "node_passes.Get", [&]() -> absl::StatusOr<NodePassRecord> {
-    NodePassRecord row;
-    const std::string key(node_uuid);
-    soci::statement statement =
-        (context_.session.prepare
-             << "SELECT node_uuid, validation_id, suite, suite_digest, gpu_uuids, driver_version, "
-                "kernel, passed_at FROM node_passes WHERE node_uuid = :uuid",
-         into(row.node_uuid), into(row.validation_id), into(row.suite), into(row.suite_digest),
-         into(row.gpu_uuids), into(row.driver_version), into(row.kernel), into(row.passed_at),
-         use(key));
-    if (ReadOne(statement)) return row;
+    auto& get = context_.statements.get_pass;
+    get.values = std::string(node_uuid);
+    NodePassRecord& row = get.row;
+    const bool found = get.Run([&] {
+      return (context_.session.prepare
+                  << "SELECT node_uuid, validation_id, suite, suite_digest, gpu_uuids, "
+                     "driver_version, kernel, passed_at FROM node_passes WHERE node_uuid = :uuid",
+              into(row.node_uuid), into(row.validation_id), into(row.suite), into(row.suite_digest),
+              into(row.gpu_uuids), into(row.driver_version), into(row.kernel), into(row.passed_at),
+              use(get.values));
+    });
+    if (found) return row;
     return absl::NotFoundError(absl::StrCat("node ", node_uuid, " has passed no suite"));
   });
 }

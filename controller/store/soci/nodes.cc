@@ -97,6 +97,36 @@ absl::Status SociNodeTable::Put(const NodeRecord& node) {
   });
 }
 
+absl::Status SociNodeTable::SetSequences(absl::string_view uuid, uint64_t plan_sequence,
+                                         uint64_t report_sequence) {
+  return Guard(context_.path, "nodes.SetSequences", [&]() -> absl::Status {
+    auto& set = context_.statements.set_sequences;
+    set.values = {std::string(uuid), plan_sequence, report_sequence};
+    set.Run([&] {
+      return (context_.session.prepare << "UPDATE nodes SET plan_sequence = :plan, "
+                                          "report_sequence = :report WHERE uuid = :uuid",
+              use(set.values.plan), use(set.values.report), use(set.values.uuid));
+    });
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SociNodeTable::Touch(absl::string_view uuid, const NodeTouch& touch) {
+  return Guard(context_.path, "nodes.Touch", [&]() -> absl::Status {
+    auto& update = context_.statements.touch_node;
+    update.values = {std::string(uuid), touch};
+    NodeTouch& row = update.values.touch;
+    update.Run([&] {
+      return (context_.session.prepare
+                  << "UPDATE nodes SET last_seen_at = :seen, boot_id = :boot, "
+                     "earlier_boots = :earlier, agent_version = :version WHERE uuid = :uuid",
+              use(row.last_seen_at), use(row.boot_id), use(row.earlier_boots),
+              use(row.agent_version), use(update.values.uuid));
+    });
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::string> SociNodeTable::Facts(absl::string_view uuid) {
   return Guard(context_.path, "nodes.Facts", [&]() -> absl::StatusOr<std::string> {
     auto& get = context_.statements.get_facts;

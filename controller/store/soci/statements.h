@@ -69,6 +69,16 @@ struct StepKeyRow {
   int status = 0;
 };
 
+struct SequencesRow {
+  std::string uuid;
+  uint64_t plan = 0, report = 0;
+};
+
+struct TouchRow {
+  std::string uuid;
+  NodeTouch touch;
+};
+
 struct FactsRow {
   std::string uuid, facts;
 };
@@ -84,6 +94,8 @@ class SociStatements {
   SociStatement<std::string, NodeRecord> get_node;
   SociStatement<std::string, NodeRecord> get_node_by_name;
   SociStatement<NodeRecord> put_node;
+  SociStatement<SequencesRow> set_sequences;
+  SociStatement<TouchRow> touch_node;
   SociStatement<std::string> get_facts;
   SociStatement<FactsRow> put_facts;
   SociStatement<OpenPlanRecord> put_plan;
@@ -99,6 +111,7 @@ class SociStatements {
   SociStatement<HistoryKeys, CheckResultRecord> newest_results;
   SociStatement<HistoryKeys, CheckResultRecord> oldest_results;
   SociStatement<NodePassRecord> put_pass;
+  SociStatement<std::string, NodePassRecord> get_pass;
 };
 
 }  // namespace muster::controller

@@ -28,6 +28,9 @@ class SociNodeTable final : public NodeTable {
   absl::StatusOr<NodeRecord> GetByName(absl::string_view name) override;
   absl::StatusOr<std::vector<NodeRecord>> List() override;
   absl::Status Put(const NodeRecord& node) override;
+  absl::Status SetSequences(absl::string_view uuid, uint64_t plan_sequence,
+                            uint64_t report_sequence) override;
+  absl::Status Touch(absl::string_view uuid, const NodeTouch& touch) override;
   absl::StatusOr<std::string> Facts(absl::string_view uuid) override;
   absl::Status PutFacts(absl::string_view uuid, const std::string& facts) override;
   absl::Status PutFactsRefusal(const FactsRefusal& refusal) override;
@@ -65,7 +68,7 @@ class SociCertificateTable final : public CertificateTable {
   absl::Status RevokeByUser(absl::string_view user, absl::Time now) override;
   absl::StatusOr<std::vector<std::string>> ListDenied() override;
   absl::StatusOr<std::vector<DeniedUserRecord>> ListDeniedUsers() override;
-  absl::StatusOr<uint64_t> RemoveExpired(absl::Time time) override;
+  absl::StatusOr<uint64_t> RemoveExpired(absl::Time nodes, absl::Time people) override;
 
  private:
   const SociContext context_;
@@ -400,6 +403,18 @@ class SociBootTable final : public BootTable {
                                                               uint32_t limit) override;
   absl::StatusOr<std::vector<BootStepRecord>> ListStepsAfter(uint64_t sequence,
                                                              uint32_t limit) override;
+
+ private:
+  const SociContext context_;
+};
+
+class SociRestoreTable final : public RestoreTable {
+ public:
+  explicit SociRestoreTable(SociContext context) : context_(context) {}
+  absl::Status Begin(absl::Time restored_at) override;
+  absl::StatusOr<std::optional<absl::Time>> RestoredAt() override;
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ListUnseen() override;
+  absl::Status MarkSeen(absl::string_view node_uuid) override;
 
  private:
   const SociContext context_;

@@ -26,6 +26,7 @@ SociTransaction::SociTransaction(SociContext context)
       notifications_(context),
       deliveries_(context),
       health_(context),
-      boots_(context) {}
+      boots_(context),
+      restores_(context) {}
 
 }  // namespace muster::controller

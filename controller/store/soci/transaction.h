@@ -33,6 +33,7 @@ class SociTransaction final : public Transaction {
   NotificationDeliveryTable& notification_deliveries() override { return deliveries_; }
   HealthTable& health() override { return health_; }
   BootTable& boots() override { return boots_; }
+  RestoreTable& restores() override { return restores_; }
 
  private:
   SociNodeTable nodes_;
@@ -59,6 +60,7 @@ class SociTransaction final : public Transaction {
   SociNotificationDeliveryTable deliveries_;
   SociHealthTable health_;
   SociBootTable boots_;
+  SociRestoreTable restores_;
 };
 
 }  // namespace muster::controller

@@ -42,6 +42,51 @@ TEST_F(SessionTest, HandsMessagesOnInOrder) {
   EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
 }
 
+// A plan of such a size that some of it waits while the agent does not read.
+v1::ControllerMessage LargePlan(const std::string& plan_id) {
+  v1::ControllerMessage message;
+  message.mutable_plan()->set_plan_id(plan_id);
+  message.mutable_plan()->set_play_name(std::string(3 << 20, 'x'));
+  return message;
+}
+
+// Waits until nobody refers to the bytes any more.
+bool IsReleased(const std::weak_ptr<const std::string>& bytes) {
+  for (int i = 0; i < 10'000 && !bytes.expired(); ++i) absl::SleepFor(absl::Milliseconds(1));
+  return bytes.expired();
+}
+
+TEST_F(SessionTest, APlanIsSentFromTheBytesThatTheRunKeeps) {
+  const auto agent = Connected();
+  const v1::ControllerMessage plan = LargePlan("p1");
+  auto kept = std::make_shared<const std::string>(plan.SerializeAsString());
+  const std::weak_ptr<const std::string> bytes = kept;
+  ASSERT_OK(registry_->SendPlan(machine_.node_uuid, std::move(kept)));
+  EXPECT_FALSE(bytes.expired()) << "a copy was queued";
+  v1::ControllerMessage got;
+  ASSERT_TRUE(agent->stream->Read(&got));
+  EXPECT_EQ(got.SerializeAsString(), plan.SerializeAsString());
+  EXPECT_TRUE(IsReleased(bytes));
+  v1::AgentMessage message;
+  message.mutable_plan_receipt()->set_plan_id("p1");
+  agent->stream->Write(message);
+  EXPECT_THAT(listener_.Await(2), ElementsAre("connected b1", "receipt p1"));
+  EXPECT_EQ(registry_->SendPlan(NewUuid(), nullptr).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SessionTest, AStreamThatEndsReleasesThePlansThatItHasNotSent) {
+  const auto agent = Connected();
+  std::vector<std::weak_ptr<const std::string>> plans;
+  for (const char* plan_id : {"written", "waits"}) {
+    auto kept = std::make_shared<const std::string>(LargePlan(plan_id).SerializeAsString());
+    plans.push_back(kept);
+    ASSERT_OK(registry_->SendPlan(machine_.node_uuid, std::move(kept)));
+  }
+  for (const auto& bytes : plans) EXPECT_FALSE(bytes.expired());
+  agent->context.TryCancel();
+  for (const auto& bytes : plans) EXPECT_TRUE(IsReleased(bytes));
+}
+
 TEST_F(SessionTest, ANodeIsMissedWithin15Seconds) {
   const auto agent = Connected();
   registry_->Sweep();
@@ -96,7 +141,7 @@ TEST_F(SessionTest, RemovalCutsTheSession) {
 // The attack: a stream that was begun in time is kept for ever.
 TEST_F(SessionTest, SessionEndsWithItsCertificate) {
   const auto agent = Connected();
-  clock_.Advance(absl::Hours(23));
+  clock_.Advance(CertificateAuthority::kNodeLifetime - absl::Hours(1));
   calls_.Sweep();
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
   clock_.Advance(absl::Hours(2));

@@ -74,6 +74,40 @@ TEST(EventFeed, AWatcherOfChangesIsNotCalledForTheRest) {
   EXPECT_EQ(Drain(*log->Watch(0, [] {})).size(), 9u);
 }
 
+TEST(EventFeed, SerializedEventsAreLikeOthers) {
+  auto log = std::make_shared<EventFeed<v1::RunEvent>>(kForLater);
+  int of_all = 0, of_changes = 0;
+  auto all = log->Watch(0, [&] { ++of_all; });
+  auto changes = log->Watch(
+      0, [&] { ++of_changes; }, FeedPart::kChanges);
+  const uint64_t first = log->ReserveSequence();
+  const uint64_t second = log->ReserveSequence();
+  log->AppendSerialized(second, /*is_change=*/true, Event("changed", second).SerializeAsString());
+  log->AppendSerialized(first, /*is_change=*/false, Event("same", first).SerializeAsString());
+  log->Append(Event("later"));
+  EXPECT_EQ(of_all, 3);
+  EXPECT_EQ(of_changes, 2);
+  EXPECT_THAT(Drain(*all), ::testing::ElementsAre("same", "changed", "later"));
+  EXPECT_THAT(Drain(*changes), ::testing::ElementsAre("changed", "later"));
+}
+
+// The watcher is called without the lock of the feed, once for each event.
+TEST(EventFeed, AWatcherReadsAndLeavesWhileItIsCalled) {
+  auto log = std::make_shared<EventFeed<v1::RunEvent>>(kForLater);
+  std::vector<std::string> seen;
+  std::shared_ptr<EventWatch<v1::RunEvent>> watch;
+  watch = log->Watch(0, [&] {
+    for (const std::string& node : Drain(*watch)) seen.push_back(node);
+    if (watch->AtEnd()) watch.reset();
+  });
+  log->Append(Event("a"));
+  log->AppendSerialized(log->ReserveSequence(), true, Event("b").SerializeAsString());
+  log->Pass(Event("passing"));
+  log->End();
+  EXPECT_EQ(watch, nullptr);
+  EXPECT_THAT(seen, ::testing::ElementsAre("a", "b", "passing"));
+}
+
 TEST(EventFeed, SlowReaderLosesPassingEventsOnly) {
   auto log = std::make_shared<EventFeed<v1::RunEvent>>(kForLater);
   auto watch = log->Watch(0, [] {});

@@ -59,6 +59,23 @@ TEST(Fleet, WhatTheStoreKnowsIsNotStoredAgain) {
   EXPECT_THAT(after.events(), IsEmpty());
 }
 
+TEST(Fleet, AReportIsStoredOnceAndNotForAMachineThatIsGone) {
+  Fleet fleet;
+  fleet.SetMembers({{"u1", "c1"}, {"u2", "c2"}}, kNow);
+  fleet.Take("u1", Report({Bad("gpu_lost")}), kNow);
+  fleet.Take("u2", Report({Bad("gpu_lost")}), kNow);
+  fleet.Take("u2", Report({Bad("gpu_ecc")}), kNow + absl::Seconds(1));
+  fleet.SetMembers({{"u2", "c2"}}, kNow);
+  const std::vector<HealthReportRecord> stored = fleet.ReportsToStore();
+  ASSERT_THAT(stored, SizeIs(1));
+  EXPECT_EQ(stored[0].node_uuid, "u2");
+  EXPECT_EQ(stored[0].received_at, kNow + absl::Seconds(1));
+  EXPECT_EQ(stored[0].report, Report({Bad("gpu_ecc")}).SerializeAsString());
+  fleet.SetStored();
+  fleet.Take("u2", Report(), kNow + absl::Seconds(2));
+  EXPECT_THAT(fleet.ReportsToStore(), SizeIs(1));
+}
+
 // The names and the statuses of the events that the store lacks.
 std::vector<std::string> History(const Fleet& fleet) {
   std::vector<std::string> history;

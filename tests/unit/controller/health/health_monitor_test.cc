@@ -287,6 +287,36 @@ TEST_F(HealthMonitorTest, AFullDiskDelaysAndLosesNothing) {
   }));
 }
 
+// Whoever asks for the status twice a second gets no view of thousands of nodes that are well.
+TEST_F(HealthMonitorTest, NodesThatAreWellAddNothingToProblemsAndBreakers) {
+  SetPolicy("health: {all: {breaker: {max_drained: 1}}}");
+  Turn(2, {Bad("gpu_lost")});
+  Look();
+  Turn(3, {Bad("gpu_lost")});
+  Look();
+  Turn(2, {});
+  sessions_.Cut(Uuid(4));
+  monitor_->OnDisconnected(Uuid(4));
+  LookFor(absl::Seconds(30));
+  const auto all = monitor_->Summarize();
+  const auto some = monitor_->Summarize(/*all_nodes=*/false);
+  ASSERT_OK(all);
+  ASSERT_OK(some);
+  EXPECT_THAT(all->nodes, SizeIs(kNodes));
+  ASSERT_THAT(some->nodes, SizeIs(3)) << "held but well, bad behind the breaker, lost";
+  EXPECT_EQ(some->nodes[0].conditions(0).response(), v1::HEALTH_RESPONSE_RECOVERING);
+  EXPECT_EQ(some->nodes[1].conditions(0).response(), v1::HEALTH_RESPONSE_BREAKER);
+  EXPECT_EQ(some->nodes[2].conditions(0).condition().name(), "node_lost");
+  EXPECT_THAT(some->problems, SizeIs(3));
+  ASSERT_EQ(some->problems.size(), all->problems.size());
+  for (size_t i = 0; i < all->problems.size(); ++i)
+    EXPECT_EQ(some->problems[i].SerializeAsString(), all->problems[i].SerializeAsString());
+  ASSERT_THAT(some->breakers, SizeIs(1));
+  EXPECT_TRUE(some->breakers[0].has_open_since());
+  ASSERT_THAT(all->breakers, SizeIs(1));
+  EXPECT_EQ(some->breakers[0].SerializeAsString(), all->breakers[0].SerializeAsString());
+}
+
 TEST_F(HealthMonitorTest, ARemovedNodeLeavesNothingBehind) {
   Turn(2, {Bad("gpu_lost")});
   Look();

@@ -15,6 +15,7 @@ using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using RunEngineTest = RunFixture;
 
@@ -105,6 +106,76 @@ TEST_F(RunEngineTest, RunsOverTheSameNodesExcludeEachOther) {
   MustCreate("one.yaml", "a");
   Complete("b", first.run_id() + "/0");
   MustCreate("one.yaml", "b");
+}
+
+// Earlier, each run of a rollout asked the whole cluster.
+TEST_F(RunEngineTest, ARunOverOneNodeAsksOthersOnlyForOldFacts) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const auto begin = [this](const std::string& node) {
+    return MustCreate("one.yaml", node).run_id() + "/0";
+  };
+  const std::string first = begin("a");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "b", "c"));
+  ReportStep("a", first, v1::STEP_STATUS_OK);
+  ReportOutcome("a", first, true);
+  const std::string second = begin("b");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("b"));
+  Complete("b", second);
+  const std::string third = begin("a");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "b")) << "b was changed";
+  ReportStep("a", third, v1::STEP_STATUS_FAILED);
+  ReportOutcome("a", third, false);
+  Cut("c");
+  Connect("c");
+  const std::string fourth = begin("b");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "b", "c")) << "c may have booted";
+  ReportOutcome("b", fourth, true);
+  clock_.Advance(kFactsFreshOutside);
+  const std::string fifth = begin("a");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "b", "c"));
+  ReportOutcome("a", fifth, true);
+  Restart();
+  begin("b");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "b", "c")) << "nothing is known after a restart";
+}
+
+TEST_F(RunEngineTest, RunsThatBeginTogetherAwaitTheSameAnswers) {
+  for (const char* name : {"a", "b", "c"}) Connect(name);
+  const auto begin = [this](const std::string& node) {
+    v1::CreateRunRequest request;
+    request.set_bundle_sha256("site");
+    request.set_playbook("one.yaml");
+    request.set_limit(node);
+    const auto run = engine_->Create(request, {{"admin:alice", ""}});
+    EXPECT_OK(run);
+    return run.ok() ? run->run_id() + "/0" : "";
+  };
+  const std::string first = begin("a");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "b", "c"));
+  const std::string second = begin("b");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("b"));
+  engine_->OnFacts("ua", first);
+  engine_->OnFacts("ub", first);
+  engine_->OnFacts("uc", first);
+  EXPECT_EQ(MustTakePlan("a").plan_id(), first);
+  EXPECT_THAT(sessions_.Take("ub"), IsEmpty()) << "it has not told the run that works on it";
+  engine_->OnFacts("ub", second);
+  EXPECT_EQ(MustTakePlan("b").plan_id(), second);
+  // The question of a run that has ended is answered for the others.
+  Connect("c");
+  ReportOutcome("a", first, true);
+  const std::string third = begin("a");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("a", "c"));
+  Complete("b", second);
+  sessions_.Take("ub");
+  const std::string fourth = begin("b");
+  EXPECT_THAT(AskedForFacts(), ElementsAre("b"));
+  ASSERT_OK(engine_->Cancel(third.substr(0, third.find('/')), {{"admin:alice", ""}}));
+  engine_->OnFacts("ua", third);
+  engine_->OnFacts("ub", fourth);
+  EXPECT_THAT(sessions_.Take("ub"), IsEmpty());
+  engine_->OnFacts("uc", third);
+  EXPECT_EQ(MustTakePlan("b").plan_id(), fourth);
 }
 
 // Earlier, one busy node refused the call for all others.

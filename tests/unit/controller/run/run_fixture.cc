@@ -228,6 +228,14 @@ void RunFixture::AnswerFacts(const std::string& run_id, uint32_t play) {
   }
 }
 
+std::vector<std::string> RunFixture::AskedForFacts() {
+  std::vector<std::string> asked;
+  for (const char* name : {"a", "b", "c"}) {
+    if (!sessions_.TakeFactsRequests(absl::StrCat("u", name)).empty()) asked.push_back(name);
+  }
+  return asked;
+}
+
 void RunFixture::Pass(absl::Duration duration) {
   for (absl::Duration passed; passed < duration; passed += absl::Seconds(1)) {
     clock_.Advance(absl::Seconds(1));

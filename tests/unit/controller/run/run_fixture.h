@@ -75,6 +75,8 @@ class RunFixture : public ::testing::Test, public InventorySource {
   void Cut(const std::string& name);
   // Answers GatherFacts of every connected node.
   void AnswerFacts(const std::string& run_id, uint32_t play);
+  // The nodes that were asked for their facts since the last look.
+  std::vector<std::string> AskedForFacts();
   // Advances the time in steps of a second.
   void Pass(absl::Duration duration);
 

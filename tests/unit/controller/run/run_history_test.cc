@@ -124,6 +124,33 @@ TEST_F(RunHistoryTest, GivesChangesAlone) {
   EXPECT_EQ(ReadAll(history, kChanged, FeedPart::kChanges).size(), 2u);
 }
 
+TEST_F(RunHistoryTest, AnEventHoldsTheStepAsItWasStored) {
+  v1::StepResult step;
+  step.set_step_id("role/a");
+  step.set_status(v1::STEP_STATUS_CHANGED);
+  step.set_output(std::string(300, 'x'));
+  StepResultRecord result;
+  result.node = "c001";
+  result.sequence = 7;
+  result.time = absl::FromUnixSeconds(1'900'000'000);
+  result.result = step.SerializeAsString();
+  const v1::RunEvent event = StepEvent(result);
+  EXPECT_EQ(event.sequence(), 7u);
+  EXPECT_EQ(event.node(), "c001");
+  EXPECT_EQ(event.time().seconds(), 1'900'000'000);
+  EXPECT_EQ(event.step().SerializeAsString(), result.result);
+  auto feed = std::make_shared<RunFeed>(kRunRetention, result.sequence);
+  result.status = v1::STEP_STATUS_OK;
+  AppendStep(result, *feed);
+  EXPECT_EQ(feed->Watch(0, [] {})->Next()->SerializeAsString(), event.SerializeAsString());
+  EXPECT_EQ(feed->Watch(
+                    0, [] {}, FeedPart::kChanges)
+                ->Next(),
+            nullptr);
+  result.result.clear();
+  EXPECT_TRUE(StepEvent(result).has_step()) << "the default of every field takes no bytes";
+}
+
 // A log of 64 MiB for each of a hundred watchers who do not read would take all of the memory.
 TEST_F(RunHistoryTest, WatchOfALongRunKeepsOnePageUntilItIsRead) {
   RunHistory history(store_, clock_);

@@ -1,8 +1,12 @@
 #include "controller/run/run_manager.h"
 
+#include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "muster/v1/agent_session.pb.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/run/run_fixture.h"
@@ -12,6 +16,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
 
 class RunManagerTest : public RunFixture {
  protected:
@@ -37,6 +42,31 @@ class RunManagerTest : public RunFixture {
     }
     if (watch.ok()) (*watch)->Cancel();
     return end;
+  }
+
+  // The nodes that a run over b asks for their facts, when c has told a run over a its own and then
+  // something is done on it.
+  std::vector<std::string> AskedAfter(const std::function<void(RunManager&)>& work) {
+    for (const char* uuid : {"ua", "ub", "uc"}) sessions_.Connect(uuid);
+    RunManager manager(Collaborators());
+    const auto begin = [&](const std::string& node) {
+      v1::CreateRunRequest request;
+      request.set_bundle_sha256("site");
+      request.set_playbook("one.yaml");
+      request.set_limit(node);
+      const auto run = manager.Create(request, {{"admin:alice", ""}});
+      EXPECT_OK(run);
+      return run.ok() ? run->run_id() + "/0" : "";
+    };
+    const std::string first = begin("a");
+    for (const char* uuid : {"ua", "ub", "uc"})
+      manager.OnFactsAnswered(uuid, first, absl::OkStatus());
+    manager.Step();
+    AskedForFacts();
+    work(manager);
+    manager.Step();
+    begin("b");
+    return AskedForFacts();
   }
 };
 
@@ -81,6 +111,20 @@ TEST_F(RunManagerTest, CarriesARunFromThreads) {
   RunManager next(Collaborators());
   ASSERT_OK(next.Start());
   EXPECT_EQ(AwaitEnd(next, run->run_id()).nodes(1).ok(), 19u);
+}
+
+TEST_F(RunManagerTest, FactsStayFreshWhileNothingIsDoneOnTheNode) {
+  EXPECT_THAT(AskedAfter([](RunManager&) {}), ElementsAre("b"));
+}
+
+TEST_F(RunManagerTest, ANodeIsAskedAgainAfterACommand) {
+  EXPECT_THAT(AskedAfter([](RunManager& m) { m.OnCommandResult("uc", v1::CommandResult()); }),
+              ElementsAre("b", "c"));
+}
+
+TEST_F(RunManagerTest, ANodeIsAskedAgainAfterACheck) {
+  EXPECT_THAT(AskedAfter([](RunManager& m) { m.OnCheckReport("uc", v1::CheckReport()); }),
+              ElementsAre("b", "c"));
 }
 
 TEST_F(RunManagerTest, ANodeMayFetchTheBlobsOfItsPlanAlsoAfterARestart) {

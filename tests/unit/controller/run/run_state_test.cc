@@ -77,31 +77,6 @@ TEST_F(RunStateTest, PlaysAreBarriers) {
   EXPECT_TRUE(state_.finished());
 }
 
-// Thousands of nodes do not tell each play again what the run has not changed.
-TEST_F(RunStateTest, FactsStayFreshUntilSomethingChanges) {
-  state_.StartPlay(0, Links({"a", "b", "c"}), false, now_);
-  EXPECT_FALSE(state_.HasFreshFacts("ua", now_));
-  state_.FactsAsked({"ua", "ub", "uc", "ux"}, now_);
-  for (const char* uuid : {"ua", "uc", "ux"}) state_.OnFacts(uuid);
-  now_ += kFactsFresh - absl::Seconds(1);
-  EXPECT_TRUE(state_.HasFreshFacts("ua", now_));
-  EXPECT_FALSE(state_.HasFreshFacts("ub", now_)) << "it has not answered";
-  EXPECT_TRUE(state_.HasFreshFacts("ux", now_)) << "a node outside the run";
-  EXPECT_FALSE(state_.HasFreshFacts("ua", now_ + absl::Seconds(1))) << "too old";
-  EXPECT_FALSE(state_.HasFreshFacts("ua", kStart - absl::Seconds(1))) << "a clock set back";
-
-  RunNode changed = *state_.FindByName("a");
-  CountStep(changed, std::nullopt, StepOutcome::kOk);
-  state_.Replace({changed});
-  EXPECT_TRUE(state_.HasFreshFacts("ua", now_));
-  CountStep(changed, std::nullopt, StepOutcome::kChanged);
-  state_.Replace({changed});
-  EXPECT_FALSE(state_.HasFreshFacts("ua", now_));
-  state_.OnDisconnected("uc", now_);
-  state_.OnConnected("uc", "b2");
-  EXPECT_FALSE(state_.HasFreshFacts("uc", now_)) << "another boot, perhaps";
-}
-
 // Nodes whose facts were refused, and a node outside the run.
 TEST_F(RunStateTest, RefusedFactsFailTheirNodeAndDelayNobody) {
   state_.StartPlay(0, Links({"a", "b", "c"}), false, now_);

@@ -183,6 +183,28 @@ TEST_F(FactsKeeperTest, AProbeWithoutAnAnswerCostsNoHardwareWithinABoot) {
   EXPECT_FALSE(Stored().has_cpu());
 }
 
+TEST_F(FactsKeeperTest, FactsThatTheStoreRefusedAreCompletedWhenItTakesThem) {
+  v1::Facts whole;
+  whole.mutable_os()->set_boot_id("b1");
+  whole.mutable_cpu()->set_cpus(64);
+  whole.mutable_memory()->set_total_mib(192000);
+  Report(whole);
+  {
+    FactsKeeper keeper(store_, clock_);
+    store_.refuse = true;
+    v1::FactsReport report;
+    report.mutable_facts()->mutable_os()->set_boot_id("b1");
+    report.mutable_facts()->mutable_os()->set_kernel("6.1.1");
+    keeper.OnFacts("u1", report);
+    keeper.Stop();
+    EXPECT_EQ(StoredKernel(), "");
+    store_.refuse = false;
+  }
+  EXPECT_EQ(Stored().os().kernel(), "6.1.1");
+  EXPECT_EQ(Stored().cpu().cpus(), 64u);
+  EXPECT_EQ(Stored().memory().total_mib(), 192000u);
+}
+
 // A driver that initializes its GPUs anew is slower than the probe's patience.
 TEST_F(FactsKeeperTest, GpusThatTookTooLongStayWithinABoot) {
   v1::Facts whole;

@@ -32,6 +32,9 @@ class AnsweringSessions final : public AgentSessions {
     if (status.ok() && on_request) on_request(std::string(node_uuid), message.slurm_request());
     return status;
   }
+  absl::Status SendPlan(absl::string_view, std::shared_ptr<const std::string>) override {
+    return absl::UnimplementedError("nobody sends plans here");
+  }
   bool IsConnected(absl::string_view uuid) const override {
     return status.ok() && away.count(std::string(uuid)) == 0;
   }

@@ -71,6 +71,41 @@ TEST_F(StoreTablesTest, NodeComesBackAsItWasPut) {
   }));
 }
 
+TEST_F(StoreTablesTest, SequencesAndTouchesLeaveTheOtherColumns) {
+  const NodeTouch touch = {kTablesNow + absl::Hours(1), "boot3", "boot1 boot2 boot", "0.2.0"};
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u1", "c001")));
+    RETURN_IF_ERROR(txn.nodes().Put(SampleNode("u2", "c002")));
+    RETURN_IF_ERROR(txn.nodes().SetSequences("u1", (uint64_t{1} << 40) + 1, 4));
+    RETURN_IF_ERROR(txn.nodes().Touch("u1", touch));
+    // Machines that are not there any more.
+    RETURN_IF_ERROR(txn.nodes().SetSequences("u3", 1, 1));
+    return txn.nodes().Touch("u3", touch);
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
+    EXPECT_EQ(nodes.size(), 2u);
+    const NodeRecord before = SampleNode("u1", "c001");
+    ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get("u1"));
+    EXPECT_EQ(node.plan_sequence, before.plan_sequence + 1);
+    EXPECT_EQ(node.report_sequence, 4u);
+    EXPECT_EQ(node.last_seen_at, touch.last_seen_at);
+    EXPECT_EQ(node.boot_id, touch.boot_id);
+    EXPECT_EQ(node.earlier_boots, touch.earlier_boots);
+    EXPECT_EQ(node.agent_version, touch.agent_version);
+    EXPECT_EQ(node.name, before.name);
+    EXPECT_EQ(node.state, before.state);
+    EXPECT_EQ(node.description, before.description);
+    EXPECT_EQ(node.enrolled_at, before.enrolled_at);
+    EXPECT_EQ(node.last_run_id, before.last_run_id);
+    EXPECT_EQ(node.last_run_result, before.last_run_result);
+    ASSIGN_OR_RETURN(const NodeRecord other, txn.nodes().Get("u2"));
+    EXPECT_EQ(other.report_sequence, before.report_sequence);
+    EXPECT_EQ(other.last_seen_at, std::nullopt);
+    return absl::OkStatus();
+  }));
+}
+
 TEST_F(StoreTablesTest, FactsBelongToAMachineThatIsThere) {
   const std::string facts("\x00\x01\xff'\x00tail", 9);
   ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
@@ -199,9 +234,12 @@ TEST_F(StoreTablesTest, RevokedCertificatesAreRemovedWithTheirAuthorityOnly) {
     return txn.certificates().RevokeByNode("u1", kTablesNow + absl::Hours(1));
   }));
   ASSERT_OK(Update([](Transaction& txn) -> absl::Status {
-    EXPECT_EQ(*txn.certificates().RemoveExpired(kTablesNow + absl::Hours(24 * 364)), 1u);
+    const absl::Time before = kTablesNow + absl::Hours(24 * 364);
+    EXPECT_EQ(*txn.certificates().RemoveExpired(before, kTablesNow), 0u) << "a person's, a denied";
+    EXPECT_EQ(*txn.certificates().RemoveExpired(kTablesNow, before), 1u);
     EXPECT_THAT(*txn.certificates().ListDenied(), ElementsAre("aa"));
-    EXPECT_EQ(*txn.certificates().RemoveExpired(kTablesNow + absl::Hours(24 * 366)), 1u);
+    const absl::Time after = kTablesNow + absl::Hours(24 * 366);
+    EXPECT_EQ(*txn.certificates().RemoveExpired(after, after), 1u);
     EXPECT_THAT(*txn.certificates().ListDenied(), IsEmpty());
     return absl::OkStatus();
   }));
@@ -320,6 +358,27 @@ TEST_F(StoreTablesTest, ApprovalsOfBundlesComeBack) {
     ASSIGN_OR_RETURN(const auto all, txn.bundle_approvals().List());
     EXPECT_EQ(all.size(), 2u);
     EXPECT_EQ(all.at(0).sha256, "f00d");
+    return absl::OkStatus();
+  }));
+}
+
+TEST_F(StoreTablesTest, ARestoreMarksTheMembersUntilEachIsSeen) {
+  ASSERT_OK(Update([&](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(*txn.restores().RestoredAt(), std::nullopt);
+    for (const char* name : {"c002", "c001"})
+      RETURN_IF_ERROR(txn.nodes().Put({.uuid = absl::StrCat("restored-", name), .name = name}));
+    RETURN_IF_ERROR(
+        txn.nodes().Put({.uuid = "restored-gone", .name = "c001", .state = NodeRecord::kRemoved}));
+    RETURN_IF_ERROR(txn.restores().Begin(kTablesNow));
+    RETURN_IF_ERROR(txn.restores().Begin(kTablesNow + absl::Hours(1)));
+    RETURN_IF_ERROR(txn.restores().MarkSeen("restored-c002"));
+    return txn.restores().MarkSeen("of no node");
+  }));
+  ASSERT_OK(View([&](Transaction& txn) -> absl::Status {
+    EXPECT_EQ(*txn.restores().RestoredAt(), kTablesNow + absl::Hours(1));
+    ASSIGN_OR_RETURN(const auto unseen, txn.restores().ListUnseen());
+    EXPECT_EQ(unseen.size(), 1u);
+    EXPECT_EQ(unseen.at(0), std::make_pair(std::string("restored-c001"), std::string("c001")));
     return absl::OkStatus();
   }));
 }

@@ -83,6 +83,34 @@ TEST_F(InventoryVariablesTest, NodesShareTheVariablesOfTheirGroups) {
   EXPECT_FALSE(UnfoldAll(nodes["d1"]["vars"]).contains("rail"));
 }
 
+TEST_F(InventoryVariablesTest, NodesBorrowTheFacts) {
+  facts["stranger"] = facts.at("c001");
+  facts.erase("c002");
+  std::deque<Value> shared;
+  const Value nodes = playbook::NodesValue(inventory, facts, &shared);
+  ASSERT_TRUE(IsFolded(nodes["c001"]["facts"]));
+  EXPECT_EQ(LentValue(nodes["c001"]["facts"]), &facts.at("c001"));
+  EXPECT_FALSE(nodes["c002"].contains("facts"));
+  EXPECT_FALSE(nodes.contains("stranger"));
+}
+
+// `nodes` is made in the middle of the node's templates.
+TEST_F(InventoryVariablesTest, TemplatesReadTheFactsOfOtherNodesBesideTheirOwn) {
+  SetTasks(
+      "- name: own\n  file: {path: /a, content: \"{{ facts.hostname }}\"}\n"
+      "- name: others\n  file: {path: /b, content: \"{% for n in nodes.values() %}"
+      "{{ n.facts.hostname }} {% endfor %}\"}\n"
+      "- name: still\n  file: {path: /c, content: \"{{ facts.hostname }} "
+      "{{ nodes[node.name].facts == facts }}\"}\n");
+  for (const NodePlan& plan : CompileFor({"c001", "c002"})) {
+    ASSERT_OK(plan.error);
+    const v1::RolePlan& role = plan.plan->roles(0);
+    EXPECT_EQ(role.steps(0).file().content(), plan.node);
+    EXPECT_EQ(role.steps(1).file().content(), "login1 c001 c002 c003 ");
+    EXPECT_EQ(role.steps(2).file().content(), plan.node + " True");
+  }
+}
+
 TEST_F(InventoryVariablesTest, TemplatesReadTheVariablesOfOtherNodes) {
   UseInventory({{"group_vars/all.yaml", "rails: [a, b]\nlevel: all\n"}});
   SetTasks(

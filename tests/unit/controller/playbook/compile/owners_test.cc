@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "controller/playbook/compile/plan_builder.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/playbook/compile_fixture.h"
 
@@ -53,6 +54,8 @@ const OwnerRow kOwnerRows[] = {
      "abababababababababababababababababababababababababababababababab}",
      "a different content of /e"},
     {"FileAndItsLine", "file: {path: /e, content: a}", "line: {path: /e, line: b}",
+     "a different content of /e"},
+    {"FileOfOneWordAndItsLine", "file: {path: /e, content: lines}", "line: {path: /e, line: b}",
      "a different content of /e"},
     {"FileOnceAndItsLine", "file: {path: /e, content: a, only_if_missing: true}",
      "line: {path: /e, line: b}", ""},
@@ -179,6 +182,23 @@ TEST_F(OwnersTest, TheErrorNamesBothTasksAndTheRemedy) {
           "roles/r/tasks/main.yaml:3: 'the motd again' sets a different content of /etc/motd than "
           "'the motd' at roles/r/tasks/main.yaml:1: at every apply, each would undo the changes of "
           "the other. Remove one of them, or let `when` choose between them"));
+}
+
+// The content of a parameter is in the plan; a role's file is a blob above a certain size.
+TEST_F(OwnersTest, ContentsAreComparedHoweverTheyTravel) {
+  for (const size_t size : {size_t{3000}, playbook::kAlwaysInline, playbook::kAlwaysInline + 1}) {
+    SCOPED_TRACE(size);
+    std::string& source = site["playbooks/roles/r/files/f"];
+    source = std::string(size, 'x');
+    SetTasks(absl::StrCat("- name: a\n  file: {path: /e, content: ", source,
+                          "}\n- name: b\n  file: {path: /e, source: f}\n"));
+    const v1::Plan plan = Compile();
+    ASSERT_EQ(plan.roles_size(), 1);
+    EXPECT_EQ(plan.roles(0).steps(0).file().content().size(), size);
+    EXPECT_EQ(plan.roles(0).steps(1).file().blob_size() > 0, size > playbook::kAlwaysInline);
+    source.back() = 'y';
+    EXPECT_THAT(CompileError(), StatusIs(kInvalid, HasSubstr("a different content of /e")));
+  }
 }
 
 TEST_F(OwnersTest, ATaskThatDoesNotApplyOwnsNothing) {
