@@ -69,7 +69,9 @@ expect_applied 4 "a rollout with a node cut off"
 expect_contains "$APPLY_OUTPUT" "c002: unreachable" "the output"
 expect_equal unreachable "$(recap "$APPLY_RUN" c002 state)" "c002's state"
 expect_done "$APPLY_RUN" login1 c001 c003
-expect_equal 1 "$(lab exec c003 systemctl show -P NRestarts muster-agent)" "starts of c003's agent"
+# systemd counts a restart twice when a package has it reload its units in that moment.
+expect_equal 1 "$(lab exec c003 journalctl --unit muster-agent --output cat | grep -c ' continues after ')" \
+  "starts of c003's agent within the plan"
 lab link c002 up
 wait_for 90 "catching up with c002" caught_up "$APPLY_RUN" c002
 wait_for 20 "all nodes idle" nodes_idle c001 c002 c003
