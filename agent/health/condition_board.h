@@ -32,7 +32,7 @@ struct Event {
   std::string evidence;
   absl::Time since;
   absl::Time until = absl::InfiniteFuture();  // the next boot
-  // Of events about the same part, those of the greatest gravity are told. See GravityOf().
+  // Where several events are about the same part, the gravest one is told. See GravityOf().
   int gravity = 0;
 };
 

@@ -28,8 +28,8 @@ absl::string_view Field(absl::string_view line, absl::string_view key) {
   return {};
 }
 
-// Who gave a reason and when, as "root@2026-11-21T08:00:00]" at the beginning of `text`; empty: it
-// is something else. Without a time Slurm writes "root@Unknown]".
+// Returns the user of a stamp such as "root@2026-11-21T08:00:00]" at the beginning of `text`;
+// empty: `text` begins with something else. Without a time Slurm writes "root@Unknown]".
 absl::string_view UserOfStamp(absl::string_view text) {
   const absl::string_view stamp = text.substr(0, text.find_first_of(" ]"));
   const absl::string_view user = stamp.substr(0, stamp.find('@'));

@@ -74,102 +74,92 @@ TEST(Housekeeper, RemovesWhatIsOldAndNothingElse) {
   }));
 }
 
-// It may be wrong, and what is removed does not come back when it is put right.
-TEST(Housekeeper, WaitsForAnHourAfterALeapOfTheClock) {
-  testing::FakeClock clock;
-  auto store = *OpenStore(":memory:");
-  const absl::Time before = clock.Now();
-  ASSERT_OK(store->Update([&](Transaction& txn) -> absl::Status {
-    RETURN_IF_ERROR(txn.nodes().Put({.uuid = "u", .name = "c001", .last_seen_at = before}));
-    return txn.certificates().Insert({.serial = "c1",
-                                      .user = "alice",
-                                      .role = "admin",
-                                      .not_before = before - absl::Hours(24 * 365),
-                                      .not_after = before + absl::Hours(24)});
-  }));
-  const auto is_there = [&] {
+// A store, and the housekeeper of a controller whose clock may be wrong.
+class HousekeeperClockTest : public ::testing::Test {
+ protected:
+  Housekeeper NewHousekeeper() {
+    return Housekeeper(*store_, *blobs_, *images_, clock_,
+                       [this](absl::string_view text) { warnings_.emplace_back(text); });
+  }
+  // A certificate of a person.
+  void PutCertificate(absl::Time not_after) {
+    ASSERT_OK(store_->Update([&](Transaction& txn) {
+      return txn.certificates().Insert({.serial = "c1",
+                                        .user = "alice",
+                                        .role = "admin",
+                                        .not_before = not_after - absl::Hours(24 * 365),
+                                        .not_after = not_after});
+    }));
+  }
+  // Notes that a node was seen now.
+  void SeeNode() {
+    ASSERT_OK(store_->Update([&](Transaction& txn) {
+      return txn.nodes().Put({.uuid = "u", .name = "c001", .last_seen_at = clock_.Now()});
+    }));
+  }
+  bool HasCertificate() {
     bool found = false;
-    EXPECT_OK(store->View([&](Transaction& txn) -> absl::Status {
+    EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
       found = txn.certificates().Get("c1").ok();
       return absl::OkStatus();
     }));
     return found;
-  };
-  muster::testing::TempDir folder;
-  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
-  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
-  std::vector<std::string> warnings;
-  const auto warn = [&](absl::string_view text) { warnings.emplace_back(text); };
-  const absl::Duration leap = absl::Hours(24 * 365 * 5);
+  }
 
-  clock.Advance(leap);  // while the machine was off
-  Housekeeper housekeeper(*store, *blobs, *images, clock, warn);
+  testing::FakeClock clock_;
+  muster::testing::TempDir folder_;
+  std::unique_ptr<Store> store_ = *OpenStore(":memory:");
+  std::unique_ptr<DiskBlobStore> blobs_ = *DiskBlobStore::Open(folder_.path() + "/blobs");
+  std::unique_ptr<image::ImageStore> images_ =
+      *image::ImageStore::Open(folder_.path() + "/images", 1000);
+  std::vector<std::string> warnings_;
+};
+
+// It may be wrong, and what is removed does not come back when it is put right.
+TEST_F(HousekeeperClockTest, WaitsForAnHourAfterALeap) {
+  SeeNode();
+  PutCertificate(clock_.Now() + absl::Hours(24));
+  const absl::Duration leap = absl::Hours(24 * 365 * 5);
+  clock_.Advance(leap);  // while the machine was off
+  Housekeeper housekeeper = NewHousekeeper();
   housekeeper.Clean();
-  EXPECT_TRUE(is_there());
-  EXPECT_EQ(warnings.size(), 1u);
-  clock.Advance(-leap + Housekeeper::kInterval);  // it is put right
+  EXPECT_TRUE(HasCertificate());
+  EXPECT_EQ(warnings_.size(), 1u);
+  clock_.Advance(-leap + Housekeeper::kInterval);  // it is put right
   housekeeper.Clean();
-  EXPECT_TRUE(is_there());
-  clock.Advance(leap);  // while musterd runs
+  EXPECT_TRUE(HasCertificate());
+  clock_.Advance(leap);  // while musterd runs
   housekeeper.Clean();
-  EXPECT_TRUE(is_there());
-  EXPECT_EQ(warnings.size(), 2u);
-  clock.Advance(Housekeeper::kInterval);  // it is the time
+  EXPECT_TRUE(HasCertificate());
+  EXPECT_EQ(warnings_.size(), 2u);
+  clock_.Advance(Housekeeper::kInterval);  // it is the time
   housekeeper.Clean();
-  EXPECT_FALSE(is_there());
-  EXPECT_EQ(warnings.size(), 2u);
+  EXPECT_FALSE(HasCertificate());
+  EXPECT_EQ(warnings_.size(), 2u);
 }
 
 // A machine whose clock is wrong may restart musterd before it is put right.
-TEST(Housekeeper, RemovesNothingInTheFirstHour) {
-  testing::FakeClock clock;
-  auto store = *OpenStore(":memory:");
-  ASSERT_OK(store->Update([&](Transaction& txn) {
-    return txn.certificates().Insert({.serial = "c1",
-                                      .user = "alice",
-                                      .role = "admin",
-                                      .not_before = clock.Now() - absl::Hours(24 * 365),
-                                      .not_after = clock.Now() - absl::Hours(24 * 100)});
-  }));
-  const auto is_there = [&] {
-    bool found = false;
-    EXPECT_OK(store->View([&](Transaction& txn) -> absl::Status {
-      found = txn.certificates().Get("c1").ok();
-      return absl::OkStatus();
-    }));
-    return found;
-  };
-  muster::testing::TempDir folder;
-  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
-  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
-  Housekeeper housekeeper(*store, *blobs, *images, clock);
+TEST_F(HousekeeperClockTest, NothingIsRemovedInTheFirstHour) {
+  PutCertificate(clock_.Now() - absl::Hours(24 * 100));
+  Housekeeper housekeeper = NewHousekeeper();
   const absl::Time next = housekeeper.Step();
-  EXPECT_EQ(next, clock.Now() + Housekeeper::kInterval);
-  EXPECT_TRUE(is_there());
-  clock.Advance(Housekeeper::kInterval);
+  EXPECT_EQ(next, clock_.Now() + Housekeeper::kInterval);
+  EXPECT_TRUE(HasCertificate());
+  clock_.Advance(Housekeeper::kInterval);
   housekeeper.Step();
-  EXPECT_FALSE(is_there());
+  EXPECT_FALSE(HasCertificate());
 }
 
 // A machine without a battery for its clock starts in 1970.
-TEST(Housekeeper, AClockThatIsBehindAtTheStartHasNotLeaptWhenItIsPutRight) {
-  testing::FakeClock clock;
-  auto store = *OpenStore(":memory:");
-  ASSERT_OK(store->Update([&](Transaction& txn) {
-    return txn.nodes().Put({.uuid = "u", .name = "c001", .last_seen_at = clock.Now()});
-  }));
-  muster::testing::TempDir folder;
-  const auto blobs = *DiskBlobStore::Open(folder.path() + "/blobs");
-  const auto images = *image::ImageStore::Open(folder.path() + "/images", 1000);
-  std::vector<std::string> warnings;
-  const auto warn = [&](absl::string_view text) { warnings.emplace_back(text); };
-  const absl::Duration behind = clock.Now() - absl::UnixEpoch();
-  clock.Advance(-behind);
-  Housekeeper housekeeper(*store, *blobs, *images, clock, warn);
+TEST_F(HousekeeperClockTest, OneThatIsBehindAtTheStartHasNotLeaptWhenItIsPutRight) {
+  SeeNode();
+  const absl::Duration behind = clock_.Now() - absl::UnixEpoch();
+  clock_.Advance(-behind);
+  Housekeeper housekeeper = NewHousekeeper();
   housekeeper.Step();
-  clock.Advance(behind + Housekeeper::kInterval);
+  clock_.Advance(behind + Housekeeper::kInterval);
   housekeeper.Step();
-  EXPECT_EQ(warnings.size(), 0u);
+  EXPECT_EQ(warnings_.size(), 0u);
 }
 
 class BlobsTest : public ::testing::Test {

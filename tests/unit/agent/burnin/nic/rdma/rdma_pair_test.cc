@@ -123,6 +123,17 @@ TEST(RdmaPortsTest, EachPortOfBothNodesIsMatched) {
 // Both ranks over loopback, with the programs and files of the test.
 class RdmaPairTest : public ::testing::Test {
  protected:
+  // Gives both sides an active port and a perftest that knows IPv6.
+  void UseNewPerftest() {
+    for (int rank = 0; rank < 2; ++rank) {
+      AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
+      processes_[rank].On("ib_write_bw --help", FakeProcessRunner::Prints("      --ipv6-addr \n"));
+      processes_[rank].On("ib_write_bw -d", FakeProcessRunner::Prints(kBandwidth));
+      processes_[rank].On("ib_write_bw --version", FakeProcessRunner::Prints("Version: 6.06\n"));
+      processes_[rank].On("ib_write_lat", FakeProcessRunner::Prints(kLatency));
+    }
+  }
+
   std::vector<CheckResult> Run(const std::map<std::string, std::string>& given = {}) {
     const checks::CheckSpec& spec = *checks::FindCheck("rdma-pair");
     const checks::Parameters parameters = checks::Parameters::Parse(spec, given).value();
@@ -202,13 +213,7 @@ TEST_F(RdmaPairTest, EachSideServesInItsTurn) {
 // perftest resolves names by itself, to an address of either family.
 TEST_F(RdmaPairTest, ANamedPartnerIsReachedAtItsAddress) {
   address_ = "localhost";
-  for (int rank = 0; rank < 2; ++rank) {
-    AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
-    processes_[rank].On("ib_write_bw --help", FakeProcessRunner::Prints("      --ipv6-addr \n"));
-    processes_[rank].On("ib_write_bw -d", FakeProcessRunner::Prints(kBandwidth));
-    processes_[rank].On("ib_write_bw --version", FakeProcessRunner::Prints("Version: 6.06\n"));
-    processes_[rank].On("ib_write_lat", FakeProcessRunner::Prints(kLatency));
-  }
+  UseNewPerftest();
   for (const CheckResult& result : Run()) EXPECT_EQ(result.outcome, Outcome::kPass);
   EXPECT_THAT(processes_[0].commands().back(), Not(HasSubstr("localhost")));
 }
@@ -216,13 +221,7 @@ TEST_F(RdmaPairTest, ANamedPartnerIsReachedAtItsAddress) {
 TEST_F(RdmaPairTest, OverIpv6BothSidesSaySo) {
   if (!Listen("::1", 1).ok()) GTEST_SKIP() << "no IPv6";
   address_ = "::1";
-  for (int rank = 0; rank < 2; ++rank) {
-    AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
-    processes_[rank].On("ib_write_bw --help", FakeProcessRunner::Prints("      --ipv6-addr \n"));
-    processes_[rank].On("ib_write_bw -d", FakeProcessRunner::Prints(kBandwidth));
-    processes_[rank].On("ib_write_bw --version", FakeProcessRunner::Prints("Version: 6.06\n"));
-    processes_[rank].On("ib_write_lat", FakeProcessRunner::Prints(kLatency));
-  }
+  UseNewPerftest();
   for (const CheckResult& result : Run()) EXPECT_EQ(result.outcome, Outcome::kPass);
   for (const FakeProcessRunner& processes : processes_) {
     std::vector<std::string> measured;
