@@ -92,6 +92,9 @@ absl::Status Run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   using muster::controller::Flags;
+  // gRPC 1.51 reads in pieces of 8 or 64 KiB, whatever its arguments say (constants.h), unless this
+  // experiment is off. Read once, at the first use of gRPC.
+  setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", /*overwrite=*/0);
   // Debian builds absl with deadlock detection, which orders all mutexes of the process at each
   // lock, behind a single lock of its own. Tests keep it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
