@@ -138,13 +138,13 @@ using FactsByNode = std::map<std::string, nlohmann::ordered_json>;
 // Compiles one play for `nodes` (names from SelectPlayNodes), at most `batch` at a time, in their
 // order; computes once what the nodes share. Ends early when `take` returns false.
 void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inventory& inventory,
-                          FactsByNode facts, const std::vector<std::string>& nodes,
+                          const FactsByNode& facts, const std::vector<std::string>& nodes,
                           const CompileOptions& options, SecretSource& secrets, size_t batch,
                           absl::FunctionRef<bool(std::vector<NodePlan>)> take);
 
 // Compiles all of them at once.
 std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
-                                  const Inventory& inventory, FactsByNode facts,
+                                  const Inventory& inventory, const FactsByNode& facts,
                                   const std::vector<std::string>& nodes,
                                   const CompileOptions& options, SecretSource& secrets);
 

@@ -47,7 +47,7 @@ class Compiler {
       const std::vector<std::string>& tags) = 0;
   // Compiles the play for `nodes`, at most `batch` at a time; ends early when `take` returns false.
   virtual void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
-                       FactsByNode facts, const std::vector<std::string>& nodes,
+                       const FactsByNode& facts, const std::vector<std::string>& nodes,
                        const CompileOptions& options, SecretSource& secrets, size_t batch,
                        absl::FunctionRef<bool(std::vector<NodePlan>)> take) = 0;
 };

@@ -22,7 +22,7 @@ class AgentSessions;
 // A report from a node.
 struct NodeReport {
   std::string uuid;
-  std::shared_ptr<const v1::Report> report;
+  std::shared_ptr<const v1::Report> report;  // holds the message in which it came
 };
 
 // Passes reports on in batches, and keeps those that the store does not take until it does. They

@@ -125,8 +125,8 @@ absl::StatusOr<std::map<std::string, NodeLink>> RunEngine::Links() {
 }
 
 absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, RunActions& more) {
-  ASSIGN_OR_RETURN(const auto links, Links());
-  more = run.state.StartPlay(play, links, resumed, with_.clock.Now());
+  ASSIGN_OR_RETURN(run.links, Links());
+  more = run.state.StartPlay(play, run.links, resumed, with_.clock.Now());
   run.plans.clear();
   run.record.current_play = run.state.play();
   run.record_changed = true;
@@ -135,7 +135,10 @@ absl::Status RunEngine::NextPlay(ActiveRun& run, uint32_t play, bool resumed, Ru
 }
 
 absl::Status RunEngine::GatherFacts(ActiveRun& run, RunActions& more) {
-  ASSIGN_OR_RETURN(const auto links, Links());
+  std::map<std::string, NodeLink> links = std::exchange(run.links, {});
+  if (links.empty()) {
+    ASSIGN_OR_RETURN(links, Links());
+  }
   const std::string plan_id = PlanId(run.record.run_id, run.state.play());
   v1::ControllerMessage message;
   message.mutable_gather_facts()->set_request_id(
@@ -192,7 +195,7 @@ absl::Status RunEngine::CompilePlay(ActiveRun& run, RunActions& more) {
     return absl::OkStatus();
   }
   absl::Status status;
-  CompilePlans(with_, work, [&](PlanBatch batch) {
+  CompilePlans(with_, *kept_facts_, work, [&](PlanBatch batch) {
     RunActions actions;
     status = TakePlans(run, std::move(batch), actions);
     more.insert(more.end(), actions.begin(), actions.end());

@@ -18,6 +18,7 @@
 #include "controller/playbook/compile/owners.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
+#include "controller/run/plan/values_of_facts.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
 #include "muster/v1/plan_file.pb.h"
@@ -78,6 +79,7 @@ absl::StatusOr<std::vector<RunNode>> SelectNodes(Compiler& compiler, const Playb
 RunEngine::RunEngine(RunCollaborators collaborators, CompileLater compile_later)
     : with_(std::move(collaborators)),
       compile_later_(std::move(compile_later)),
+      kept_facts_(std::make_shared<KeptFacts>()),
       reboots_(
           with_,
           [this] {

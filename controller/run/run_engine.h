@@ -82,6 +82,8 @@ class RunEngine {
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // The events for watchers; may be used without the engine.
   std::shared_ptr<const RunFeeds> feeds() const { return feeds_; }
+  // For whoever compiles later.
+  std::shared_ptr<KeptFacts> kept_facts() const { return kept_facts_; }
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);
   void OnDisconnected(const std::string& uuid);
@@ -157,6 +159,7 @@ class RunEngine {
   const CompileLater compile_later_;
   std::map<std::string, std::unique_ptr<ActiveRun>, std::less<>> active_;
   const std::shared_ptr<RunFeeds> feeds_ = std::make_shared<RunFeeds>();
+  const std::shared_ptr<KeptFacts> kept_facts_;
   FactsFreshness facts_;
   RebootPermits reboots_;
   CatchUps catch_ups_;

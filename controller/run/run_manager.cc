@@ -38,6 +38,7 @@ RunManager::RunManager(RunCollaborators collaborators)
                 small_compiler_.Wake();
               }),
       feeds_(engine_.feeds()),
+      kept_facts_(engine_.kept_facts()),
       history_(with_.store, with_.clock),
       worker_(with_.clock, [this] { return Step(); }),
       any_compiler_(with_.clock,
@@ -86,9 +87,10 @@ void RunManager::Handle(Queue::Batch events) {
     reporters.clear();
   };
   events.ForEach([&](Event& event) {
-    if (event.report.report != nullptr) {
-      reporters.insert(event.report.uuid);
-      reports.push_back(std::move(event.report));
+    if (event.reports != nullptr) {
+      reporters.insert(event.about);
+      for (const v1::Report& each : event.reports->reports())
+        reports.push_back({event.about, {event.reports, &each}});
       if (reports.size() >= kReportsTogether) store();
       return;
     }
@@ -114,7 +116,7 @@ absl::Time RunManager::CompileNext(size_t most_nodes) {
   const std::optional<PlayWork> work = NextPlay(most_nodes);
   if (!work.has_value()) return absl::InfiniteFuture();
   // The next batch is begun when the engine has taken this one.
-  CompilePlans(with_, *work, [this](PlanBatch batch) {
+  CompilePlans(with_, *kept_facts_, *work, [this](PlanBatch batch) {
     absl::MutexLock lock(&engine_mutex_);
     engine_.OnPlans(std::move(batch));
     return !worker_.is_stopping();
@@ -223,10 +225,10 @@ void RunManager::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceip
          {{}, uuid, [uuid, receipt](RunEngine& e) { e.OnPlanReceipt(uuid, receipt); }});
 }
 
-void RunManager::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  // Its size in memory, not its size on the wire: two bytes can become a hundred.
-  PushOf(node_uuid, report.SpaceUsedLong(),
-         {{std::string(node_uuid), std::make_shared<const v1::Report>(report)}, "", nullptr});
+void RunManager::OnReports(absl::string_view node_uuid,
+                           const std::shared_ptr<const v1::Reports>& reports) {
+  // Their size in memory, not their size on the wire: two bytes can become a hundred.
+  PushOf(node_uuid, reports->SpaceUsedLong(), {reports, std::string(node_uuid), nullptr});
 }
 
 void RunManager::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {

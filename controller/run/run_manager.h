@@ -29,8 +29,8 @@ struct RunNodeRecord;
 // administrators run in the caller's thread.
 class RunManager final : public AgentSessionListener {
  public:
-  // Limits on what one node may have waiting in the queue, measured in memory. An honest agent
-  // waits for the receipt of 128 reports.
+  // Limits on what one node may have waiting in the queue, measured in messages and in memory. An
+  // honest agent waits for the receipt of 128 reports.
   static constexpr size_t kMaxQueuedOfNode = 512;
   static constexpr size_t kMaxQueuedBytesOfNode = 16 * 1024 * 1024;
 
@@ -72,7 +72,8 @@ class RunManager final : public AgentSessionListener {
   void OnFactsAnswered(const std::string& node_uuid, const std::string& plan_id,
                        const absl::Status& refused);
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
-  void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
+  void OnReports(absl::string_view node_uuid,
+                 const std::shared_ptr<const v1::Reports>& reports) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
   void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) override;
   // What others do on the node ages its facts.
@@ -80,10 +81,11 @@ class RunManager final : public AgentSessionListener {
   void OnCommandResult(absl::string_view node_uuid, const v1::CommandResult& result) override;
 
  private:
-  // An event in the queue: a report, which is stored together with others, or something else.
+  // An event in the queue: reports, which are stored together with others, or something else.
   struct Event {
-    NodeReport report;
-    std::string about;  // uuid of the node whose earlier reports go first; empty: none
+    std::shared_ptr<const v1::Reports> reports;  // nullptr: something else
+    // Uuid of the node that reports, or whose earlier reports go first; empty: none.
+    std::string about;
     std::function<void(RunEngine&)> handle;
   };
   using Queue = NodeQueue<Event>;
@@ -108,6 +110,7 @@ class RunManager final : public AgentSessionListener {
   absl::Mutex engine_mutex_;
   RunEngine engine_ ABSL_GUARDED_BY(engine_mutex_);
   const std::shared_ptr<const RunFeeds> feeds_;  // the engine's
+  const std::shared_ptr<KeptFacts> kept_facts_;  // likewise
   RunHistory history_;
   std::atomic<bool> watches_ended_ = false;
   absl::Time next_tick_ = absl::InfinitePast();  // the worker's own

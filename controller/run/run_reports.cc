@@ -9,6 +9,7 @@
 #include "common/value/step_status.h"
 #include "controller/run/active_run.h"
 #include "controller/run/plan/plan_finish.h"
+#include "controller/run/plan/values_of_facts.h"
 #include "controller/run/run_engine.h"
 #include "controller/run/run_history.h"
 #include "controller/run/run_records.h"
@@ -318,6 +319,7 @@ void RunEngine::Tick() {
   }
   RemoveFinished();
   catch_ups_.StartDue();
+  if (active_.empty()) kept_facts_->Forget();
 }
 
 }  // namespace muster::controller

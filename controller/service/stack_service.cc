@@ -125,10 +125,10 @@ absl::Status StackService::Check(const v1::CheckStacksRequest& request,
   ASSIGN_OR_RETURN(const InventoryVersion version, inventory_.Latest());
   ASSIGN_OR_RETURN(const std::vector<const Node*> nodes,
                    Select(*version.inventory, request.nodes().empty() ? "all" : request.nodes()));
-  ASSIGN_OR_RETURN(FactsByNode facts, ReadAllFacts(store_));
+  ASSIGN_OR_RETURN(const FactsByNode facts, ReadAllFacts(store_));
   Folder<v1::NodeStack> folder;
   for (NodeStack& each :
-       controller::CheckStacks(stacks, *version.inventory, std::move(facts), nodes, nullptr)) {
+       controller::CheckStacks(stacks, *version.inventory, facts, nodes, nullptr)) {
     v1::NodeStack row;
     row.set_stack(each.stack);
     row.set_chosen_at(each.place);

@@ -20,7 +20,7 @@ class Hello;
 class NodeReadings;
 class PlanReceipt;
 class RebootRequest;
-class Report;
+class Reports;
 class SlurmAnswer;
 class StepProgress;
 }  // namespace muster::v1
@@ -41,7 +41,9 @@ class AgentSessionListener {
   virtual void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                               const absl::Status& why) {}
   virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {}
-  virtual void OnReport(absl::string_view node_uuid, const v1::Report& report) {}
+  // In the order of their sequences. Who needs them longer than the call keeps them.
+  virtual void OnReports(absl::string_view node_uuid,
+                         const std::shared_ptr<const v1::Reports>& reports) {}
   virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {}
   virtual void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) {}
   virtual void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) {}

@@ -24,8 +24,9 @@ void ListenerFanout::OnPlanReceipt(absl::string_view node_uuid, const v1::PlanRe
   for (AgentSessionListener* listener : listeners_) listener->OnPlanReceipt(node_uuid, receipt);
 }
 
-void ListenerFanout::OnReport(absl::string_view node_uuid, const v1::Report& report) {
-  for (AgentSessionListener* listener : listeners_) listener->OnReport(node_uuid, report);
+void ListenerFanout::OnReports(absl::string_view node_uuid,
+                               const std::shared_ptr<const v1::Reports>& reports) {
+  for (AgentSessionListener* listener : listeners_) listener->OnReports(node_uuid, reports);
 }
 
 void ListenerFanout::OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {

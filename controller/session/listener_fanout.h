@@ -1,6 +1,7 @@
 // Several listeners behind one.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "controller/session/agent_sessions.h"
@@ -20,7 +21,8 @@ class ListenerFanout final : public AgentSessionListener {
   void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                       const absl::Status& why) override;
   void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) override;
-  void OnReport(absl::string_view node_uuid, const v1::Report& report) override;
+  void OnReports(absl::string_view node_uuid,
+                 const std::shared_ptr<const v1::Reports>& reports) override;
   void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) override;
   void OnRebootRequest(absl::string_view node_uuid, const v1::RebootRequest& request) override;
   void OnCheckUpdate(absl::string_view node_uuid, const v1::CheckUpdate& update) override;

@@ -245,7 +245,7 @@ absl::Status SessionRegistry::Greet(const std::shared_ptr<AgentSession>& session
   return absl::OkStatus();
 }
 
-void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessage& message) {
+void SessionRegistry::Deliver(const AgentSession& session, v1::AgentMessage& message) {
   const std::string& uuid = session.node_uuid();
   absl::MutexLock order(&OrderOf(uuid));
   {
@@ -261,8 +261,8 @@ void SessionRegistry::Deliver(const AgentSession& session, const v1::AgentMessag
     case v1::AgentMessage::kPlanReceipt:
       return listener_.OnPlanReceipt(uuid, message.plan_receipt());
     case v1::AgentMessage::kReports:
-      for (const v1::Report& report : message.reports().reports()) listener_.OnReport(uuid, report);
-      return;
+      return listener_.OnReports(
+          uuid, std::make_shared<const v1::Reports>(std::move(*message.mutable_reports())));
     case v1::AgentMessage::kProgress:
       return listener_.OnProgress(uuid, message.progress());
     case v1::AgentMessage::kRebootRequest:

@@ -88,7 +88,7 @@ class SessionRegistry final : public AgentSessions {
   // had followed it). PermissionDenied: the node is removed.
   absl::Status Greet(const std::shared_ptr<AgentSession>& session, const v1::Hello& hello);
   // Takes a message after Hello. Dropped when another session has taken the place.
-  void Deliver(const AgentSession& session, const v1::AgentMessage& message);
+  void Deliver(const AgentSession& session, v1::AgentMessage& message);
   // The stream is over.
   void Remove(const AgentSession& session);
 

@@ -166,12 +166,12 @@ absl::StatusOr<std::vector<PlaybookEnding>> SelectEndings(const Playbook& playbo
 }
 
 void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inventory& inventory,
-                          FactsByNode facts, const std::vector<std::string>& nodes,
+                          const FactsByNode& facts, const std::vector<std::string>& nodes,
                           const CompileOptions& options, SecretSource& secrets, size_t batch,
                           absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
   const Play& play = playbook.plays.at(play_index);
-  playbook::PlayScope shared(inventory, std::move(facts), options.extra_vars, options.offer,
-                             secrets, playbook.path, nodes.size());
+  playbook::PlayScope shared(inventory, facts, options.extra_vars, options.offer, secrets,
+                             playbook.path, nodes.size());
   const std::vector<ChosenRole> roles = Choose(play, options.tags);
   playbook::ContentCache cache;
   RunOwners of_this_play;
@@ -217,11 +217,11 @@ void CompilePlayInBatches(const Playbook& playbook, size_t play_index, const Inv
 }
 
 std::vector<NodePlan> CompilePlay(const Playbook& playbook, size_t play_index,
-                                  const Inventory& inventory, FactsByNode facts,
+                                  const Inventory& inventory, const FactsByNode& facts,
                                   const std::vector<std::string>& nodes,
                                   const CompileOptions& options, SecretSource& secrets) {
   std::vector<NodePlan> all;
-  CompilePlayInBatches(playbook, play_index, inventory, std::move(facts), nodes, options, secrets,
+  CompilePlayInBatches(playbook, play_index, inventory, facts, nodes, options, secrets,
                        std::max<size_t>(nodes.size(), 1), [&](std::vector<NodePlan> plans) {
                          all = std::move(plans);
                          return true;

@@ -147,11 +147,11 @@ absl::Status TakeStack(const stack::StackSet& stacks, NodeScope& node) {
 }  // namespace playbook
 
 std::vector<NodeStack> CheckStacks(const stack::StackSet& stacks, const Inventory& inventory,
-                                   FactsByNode facts, const std::vector<const Node*>& nodes,
+                                   const FactsByNode& facts, const std::vector<const Node*>& nodes,
                                    const stack::Stack* other) {
   const std::map<std::string, std::string> no_secrets;
   playbook::NamedSecrets secrets(no_secrets);
-  playbook::PlayScope play(inventory, std::move(facts), {}, {}, secrets, "", nodes.size());
+  playbook::PlayScope play(inventory, facts, {}, {}, secrets, "", nodes.size());
   std::vector<NodeStack> checked;
   for (const Node* const node : nodes) {
     NodeStack& result = checked.emplace_back();

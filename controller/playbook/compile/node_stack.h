@@ -49,7 +49,7 @@ struct NodeStack {
 
 // Compares the nodes with their stacks, or with `other` where that is not nullptr.
 std::vector<NodeStack> CheckStacks(const stack::StackSet& stacks, const Inventory& inventory,
-                                   FactsByNode facts, const std::vector<const Node*>& nodes,
+                                   const FactsByNode& facts, const std::vector<const Node*>& nodes,
                                    const stack::Stack* other);
 
 // What each of the nodes has reported about itself.

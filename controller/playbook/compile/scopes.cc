@@ -51,14 +51,14 @@ constexpr char kSecretUse[] =
 
 }  // namespace
 
-PlayScope::PlayScope(const Inventory& inventory, FactsByNode facts,
+PlayScope::PlayScope(const Inventory& inventory, const FactsByNode& facts,
                      const std::map<std::string, Value>& extra_vars, const ControllerOffer& offer,
                      SecretSource& secrets, std::string playbook, size_t node_count)
     : inventory_(inventory),
       secrets_(secrets),
       allowance_(StepsOfNode(inventory) + kStepsOfRequest + kStepsOfRequestPerNode * node_count,
                  MoreStepsOfEach(inventory), "the templates of this request"),
-      facts_(std::move(facts)) {
+      facts_(facts) {
   scope_.SetAllowance(&allowance_);
   reader_.playbook = std::move(playbook);
   for (const auto& [name, value] : extra_vars) {

@@ -37,7 +37,7 @@ class PlayScope {
  public:
   // The references must outlive the scope, which may be used for `node_count` nodes. `playbook` is
   // the path of the play's playbook, for secrets with restricted readers.
-  PlayScope(const Inventory& inventory, FactsByNode facts,
+  PlayScope(const Inventory& inventory, const FactsByNode& facts,
             const std::map<std::string, Value>& extra_vars, const ControllerOffer& offer,
             SecretSource& secrets, std::string playbook, size_t node_count = 1);
 
@@ -73,7 +73,7 @@ class PlayScope {
   tmpl::Allowance allowance_;
   tmpl::Scope scope_;
   std::map<std::string, ValueTemplate, std::less<>> extra_;
-  const FactsByNode facts_;        // lent to shared_["nodes"]
+  const FactsByNode& facts_;       // lent to shared_["nodes"]
   std::deque<Value> shared_vars_;  // of nodes, lent to it as well
   std::map<std::string, Value, std::less<>> shared_;
   std::unordered_map<const Value*, ValueTemplate> parsed_;

@@ -145,9 +145,9 @@ class Compilation {
 
 }  // namespace
 
-void CompilePlans(const RunCollaborators& with, const PlayWork& work,
+void CompilePlans(const RunCollaborators& with, KeptFacts& kept, const PlayWork& work,
                   absl::FunctionRef<bool(PlanBatch)> take) {
-  absl::StatusOr<FactsByNode> facts = ReadAllFacts(with.store);
+  absl::StatusOr<std::unique_ptr<KeptFacts::Values>> facts = kept.Take(with.store);
   if (!facts.ok()) {
     take({work.run_id, work.play, facts.status(), {}});
     return;
@@ -155,13 +155,14 @@ void CompilePlans(const RunCollaborators& with, const PlayWork& work,
   std::vector<std::string> names;
   for (const auto& [name, uuid] : work.nodes) names.push_back(name);
   Compilation compilation(with, work);
-  with.compiler.Compile(*work.playbook, work.play, *work.inventory, *std::move(facts), names,
+  with.compiler.Compile(*work.playbook, work.play, *work.inventory, (*facts)->facts, names,
                         work.options, with.secrets, kPlanBatch,
                         [&](std::vector<NodePlan> compiled) {
                           PlanBatch batch = compilation.Finish(std::move(compiled));
                           const bool is_stored = batch.status.ok();
                           return take(std::move(batch)) && is_stored;
                         });
+  kept.GiveBack(*std::move(facts));
 }
 
 }  // namespace muster::controller

@@ -50,10 +50,12 @@ struct PlanBatch {
 // The number of plans that exist as objects at the same time.
 inline constexpr size_t kPlanBatch = 128;
 
+class KeptFacts;
+
 // Compiles with the newest facts, numbers the plans, stores the contents that they name and hands
 // them over, kPlanBatch at a time. Stops when `take` returns false. Needs no lock; takes seconds in
 // a large cluster.
-void CompilePlans(const RunCollaborators& with, const PlayWork& work,
+void CompilePlans(const RunCollaborators& with, KeptFacts& kept, const PlayWork& work,
                   absl::FunctionRef<bool(PlanBatch)> take);
 
 }  // namespace muster::controller

@@ -51,12 +51,12 @@ absl::StatusOr<std::vector<PlaybookEnding>> PlaybookCompiler::SelectEndings(
 }
 
 void PlaybookCompiler::Compile(const Playbook& playbook, size_t play_index,
-                               const Inventory& inventory, FactsByNode facts,
+                               const Inventory& inventory, const FactsByNode& facts,
                                const std::vector<std::string>& nodes, const CompileOptions& options,
                                SecretSource& secrets, size_t batch,
                                absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
-  CompilePlayInBatches(playbook, play_index, inventory, std::move(facts), nodes, options, secrets,
-                       batch, take);
+  CompilePlayInBatches(playbook, play_index, inventory, facts, nodes, options, secrets, batch,
+                       take);
 }
 
 std::function<absl::StatusOr<FileTree>(const std::string&)> BundleLoader(BlobStore& blobs) {

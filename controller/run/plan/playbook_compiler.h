@@ -29,7 +29,7 @@ class PlaybookCompiler final : public Compiler {
       const Playbook& playbook, const Inventory& inventory, absl::string_view limit,
       const std::vector<std::string>& tags) override;
   void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
-               FactsByNode facts, const std::vector<std::string>& nodes,
+               const FactsByNode& facts, const std::vector<std::string>& nodes,
                const CompileOptions& options, SecretSource& secrets, size_t batch,
                absl::FunctionRef<bool(std::vector<NodePlan>)> take) override;
 

@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<std::string>> FakeCompiler::SelectNodes(const Playboo
   return nodes;
 }
 
-void FakeCompiler::Compile(const Playbook&, size_t, const Inventory&, FactsByNode facts,
+void FakeCompiler::Compile(const Playbook&, size_t, const Inventory&, const FactsByNode& facts,
                            const std::vector<std::string>& nodes, const CompileOptions&,
                            SecretSource&, size_t batch,
                            absl::FunctionRef<bool(std::vector<NodePlan>)> take) {
@@ -106,6 +106,12 @@ NodePlan FakeCompiler::CompileOne(const std::string& name, const FactsByNode& fa
     *last.mutable_reboot() = *reboot;
   }
   return compiled;
+}
+
+std::shared_ptr<const v1::Reports> InOneMessage(const v1::Report& report) {
+  auto reports = std::make_shared<v1::Reports>();
+  *reports->add_reports() = report;
+  return reports;
 }
 
 void RunFixture::SetUp() {

@@ -44,7 +44,7 @@ class FakeCompiler final : public Compiler {
       const Playbook& playbook, const Inventory& inventory, absl::string_view limit,
       const std::vector<std::string>& tags) override;
   void Compile(const Playbook& playbook, size_t play_index, const Inventory& inventory,
-               FactsByNode facts, const std::vector<std::string>& nodes,
+               const FactsByNode& facts, const std::vector<std::string>& nodes,
                const CompileOptions& options, SecretSource& secrets, size_t batch,
                absl::FunctionRef<bool(std::vector<NodePlan>)> take) override;
 
@@ -55,6 +55,9 @@ class FakeCompiler final : public Compiler {
  private:
   NodePlan CompileOne(const std::string& name, const FactsByNode& facts);
 };
+
+// A report that comes alone.
+std::shared_ptr<const v1::Reports> InOneMessage(const v1::Report& report);
 
 class RunFixture : public ::testing::Test, public InventorySource {
  protected:

@@ -156,9 +156,9 @@ TEST_F(RunHostileTest, ReportsAreChargedForWhatTheyTake) {
   for (int i = 0; i < 300'000; ++i) bloated.mutable_step()->add_changes();
   ASSERT_LT(bloated.ByteSizeLong(), size_t{1} << 20);
   ASSERT_GT(bloated.SpaceUsedLong(), RunManager::kMaxQueuedBytesOfNode);
-  manager.OnReport("ua", bloated);
+  manager.OnReports("ua", InOneMessage(bloated));
   EXPECT_FALSE(sessions_.IsConnected("ua"));
-  manager.OnReport("ub", Report("r-1/0", 1));
+  manager.OnReports("ub", InOneMessage(Report("r-1/0", 1)));
   EXPECT_TRUE(sessions_.IsConnected("ub"));
 }
 

@@ -97,7 +97,7 @@ TEST_F(RunManagerTest, CarriesARunFromThreads) {
         } else {
           report.mutable_outcome()->set_succeeded(true);
         }
-        manager.OnReport(uuid, report);
+        manager.OnReports(uuid, InOneMessage(report));
       }
     });
   }

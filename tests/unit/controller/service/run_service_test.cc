@@ -59,7 +59,7 @@ class RunServiceTest : public RunFixture {
       report.mutable_step()->set_step_id(absl::StrCat("s", sequence));
       report.mutable_step()->set_status(v1::STEP_STATUS_OK);
     }
-    manager_->OnReport("ua", report);
+    manager_->OnReports("ua", InOneMessage(report));
   }
 
   muster::testing::PeopleOverTls people_;
@@ -130,7 +130,7 @@ TEST_F(RunServiceTest, ManyResultsComeInPages) {
     report.mutable_step()->set_step_id(absl::StrCat("s", i));
     report.mutable_step()->set_status(v1::STEP_STATUS_OK);
     report.mutable_step()->set_output(output);
-    manager_->OnReport("ua", report);
+    manager_->OnReports("ua", InOneMessage(report));
   }
   Say(run_id, kSteps + 1, /*last=*/true);
   {
