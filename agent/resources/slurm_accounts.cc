@@ -69,7 +69,8 @@ class SlurmAccountSet final : public Resource {
       if (context_.clock.Now() >= patience)
         return absl::FailedPreconditionError(
             absl::StrCat("the cluster ", cluster_,
-                         " has not registered with slurmdbd; see /var/log/slurm/slurmctld.log"));
+                         " has not registered with slurmdbd; restart slurmctld, which registers it "
+                         "again, or see /var/log/slurm/slurmctld.log"));
       if (observer.IsStopping()) return absl::CancelledError("slurmctld is waited for");
       observer.OnActivity("slurmctld registers with slurmdbd", std::nullopt);
       context_.clock.Sleep(kRegistrationLook);

@@ -81,7 +81,7 @@ YAML
 lab exec login1 rm -f /var/lib/slurm/slurmctld/job_state
 apply playbooks/site.yaml --limit login1
 expect_applied 3 "a state that would be forgotten"
-expect_contains "$APPLY_OUTPUT" "the state of slurmctld is in /var/lib/slurm/slurmctld, and /state/slurmctld is empty" "the refusal"
+expect_contains "$APPLY_OUTPUT" "the state of slurmctld is in /var/lib/slurm/slurmctld, and /state/slurmctld has none" "the refusal"
 lab exec login1 sh -c 'systemctl stop slurmctld && cp -a /var/lib/slurm/slurmctld/. /state/slurmctld/'
 apply playbooks/site.yaml >"$work/apply.log" || cat "$work/apply.log"
 expect_applied 0 "a backup"

@@ -140,4 +140,26 @@ for node in c001 c002; do lab exec "$node" systemctl restart munge docker slurmd
 jobs_use_everything
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "an apply after the restarts"
+
+step "a slurmctld that hangs over a new slurm.conf is restarted, and no job ends by it"
+job=$(as_ann sbatch --parsable -w c001 --output=/dev/null --wrap 'sleep 600')
+is_running() { [[ $(lab exec login1 squeue -h -j "$job" -o %T) == RUNNING ]]; }
+wait_for 30 "job $job runs" is_running
+# It does not end by itself either, for which systemd waits 90 s otherwise.
+lab exec login1 sh -c 'mkdir -p /run/systemd/system/slurmctld.service.d &&
+  printf "[Service]\nTimeoutStopSec=10\n" >/run/systemd/system/slurmctld.service.d/lab.conf && systemctl daemon-reload'
+lab exec login1 sh -c 'cat >/usr/local/bin/scontrol && chmod 0755 /usr/local/bin/scontrol' <<'NODE'
+#!/bin/bash
+# slurmctld hangs from the first request on.
+if [[ $1 == reconfigure ]]; then
+  rm "$0"
+  systemctl kill --signal=SIGSTOP slurmctld
+fi
+exec /usr/bin/scontrol "$@"
+NODE
+apply playbooks/site.yaml --limit login1 -e 'slurm_extra_config=["MaxArraySize=2000"]' -e slurm_answer_seconds=5
+expect_applied 0 "a new slurm.conf for a slurmctld that hangs"
+says -E 'MaxArraySize += 2000' lab exec login1 scontrol show config || fail "slurmctld has the old slurm.conf"
+is_running || fail "job $job does not run: $(lab exec login1 scontrol show job "$job")"
+! lab exec login1 test -e /usr/local/bin/scontrol || fail "nobody has asked slurmctld to read its files"
 echo PASSED

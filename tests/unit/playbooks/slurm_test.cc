@@ -367,6 +367,19 @@ TEST_F(SlurmRolesTest, PyxisLeavesTheLineThatItHasWritten) {
   EXPECT_EQ(off.count("c001"), 0u);
 }
 
+// slurmctld takes in a new plugstack.conf, and hung when slurmdbd got accounts in that moment.
+TEST_F(SlurmRolesTest, PyxisIsNotAnnouncedWhileAccountsChange) {
+  options_.extra_vars["slurm_accounting_host"] = "login1";
+  options_.extra_vars["slurm_plugins"] = {"pyxis"};
+  absl::Status error;
+  std::set<std::string> needs;
+  for (const v1::Plan& plan : Compile(&error, "login1"))
+    for (const v1::RolePlan& role : plan.roles())
+      if (role.name() == "pyxis") needs.insert(role.needs().begin(), role.needs().end());
+  EXPECT_OK(error);
+  EXPECT_THAT(needs, IsSupersetOf({"slurm_controller", "slurm_accounts", "slurm_reservations"}));
+}
+
 TEST_F(SlurmRolesTest, ABackupOfSlurmctldIsSetUpAsThePrimaryIs) {
   options_.extra_vars = nlohmann::ordered_json::parse(R"({
       "slurm_backup_controllers": "login2", "slurm_state_directory": "/state/slurmctld",
@@ -527,6 +540,29 @@ TEST_F(SlurmRolesTest, ReservationsAreAList) {
   options_.extra_vars.clear();
   EXPECT_THAT(Steps("slurm_reservations")["login1"]["no reservations"].command().argv(),
               Contains("apply"));
+}
+
+// Its nodes were compared with those of the partitions, and it was changed at every apply.
+TEST_F(SlurmRolesTest, AReservationOfAllNodesIsOfThoseWithoutAPartitionToo) {
+  options_.extra_vars["slurm_reservations"] = nlohmann::ordered_json::parse(R"([
+      {"name": "firmware", "start": "2098-03-01T08:00", "duration": 60, "nodes": "ALL",
+       "users": "root"}])");
+  auto steps = Steps("slurm_reservations")["login1"];
+  StandInNode node("reservations", {"/etc/", "/var/lib/muster-node", "/usr/local/lib/muster"});
+  node.Write("/etc/slurm/muster-reservations", steps["list of reservations"].file().content());
+  node.Install("/usr/local/lib/muster/slurm-reservations",
+               site_["playbooks/roles/slurm_reservations/files/slurm-reservations"]);
+  node.Program("sinfo", "echo c001");
+  node.Program("scontrol", R"(case $* in
+  *'show nodes') printf 'NodeName=%s Arch=x86_64 State=IDLE\n' c001 c002 ;;
+  *'show reservation') echo "ReservationName=firmware StartTime=2098-03-01T08:00:00 \
+EndTime=2098-03-01T09:00:00 Nodes=$(<"${0%/bin/scontrol}/nodes") Users=root Accounts=(null) Flags=SPEC_NODES " ;;
+  'show hostnames '*) tr , '\n' <<<"$3" ;;
+esac)");
+  node.Write("/nodes", "c001,c002");
+  EXPECT_EQ(node.Run(steps["reservations"].command().unless()), 0) << node.output();
+  node.Write("/nodes", "c001");
+  EXPECT_EQ(node.Run(steps["reservations"].command().unless()), 1);
 }
 
 TEST_F(SlurmRolesTest, RefusesContradictionsWithTheirRemedy) {

@@ -1,0 +1,182 @@
+// slurmctld and its state move to another node or folder, and no job ends by it: the commands of
+// Slurm's roles, run against stand-ins.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "muster/v1/plan.pb.h"
+#include "tests/unit/playbooks/roles_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+constexpr char kSlurmRoles[] = R"(
+- play: p
+  hosts: all
+  roles:
+    - {role: slurm_controller, when: node.name in slurm_controllers}
+    - {role: slurm_login, when: node.role == "login" and node.name not in slurm_controllers}
+    - {role: slurm_worker, when: node.role == "compute"}
+)";
+
+class SlurmMovesTest : public RolesFixture {
+ protected:
+  SlurmMovesTest()
+      : RolesFixture(kSlurmRoles, {"slurm_controller", "slurm_login", "slurm_worker"}),
+        node_("slurm-moves", {"/etc/", "/var/lib/slurm"}) {
+    AnswersOn("nobody");
+  }
+
+  // A node, or a host and port, that takes connections; no other one does.
+  void AnswersOn(const std::string& where) {
+    node_.Program("timeout", "[[ $* == *'" + where + "'* ]]");
+  }
+  void Touch(const std::string& path, const std::string& time) {
+    ASSERT_EQ(node_.Run(std::vector<std::string>{"touch", "--date=" + time, path}), 0);
+  }
+
+  StandInNode node_;
+};
+
+TEST_F(SlurmMovesTest, AStateComesAlongWithOneSlurmctldToo) {
+  Set(R"({"slurm_state_directory": "/var/lib/slurm/new"})");
+  const v1::Step step = Step("login1", "the state comes along");
+  EXPECT_EQ(step.skip_reason(), "");
+  EXPECT_EQ(node_.Run(step.command().unless()), 0) << "a first installation";
+  node_.Install("/etc/slurm/slurm.conf", "ClusterName=x\nStateSaveLocation=/var/lib/slurm/old\n");
+  EXPECT_EQ(node_.Run(step.command().unless()), 0) << "a slurmctld that has never run";
+  node_.Write("/var/lib/slurm/old/clustername", "");
+  node_.Write("/var/lib/slurm/old/job_state", "");
+  EXPECT_EQ(node_.Run(step.command().unless()), 1);
+  EXPECT_EQ(node_.Run(step.command().argv()), 1);
+  EXPECT_THAT(node_.output(),
+              AllOf(HasSubstr("/var/lib/slurm/old"), HasSubstr("/var/lib/slurm/new has none")));
+  node_.Write("/var/lib/slurm/new/clustername", "");
+  node_.Write("/var/lib/slurm/new/job_state", "");
+  // cp -a onto a file system that has no fractions of a second.
+  Touch("/var/lib/slurm/old/job_state", "2027-03-01 08:00:00.7");
+  Touch("/var/lib/slurm/new/job_state", "2027-03-01 08:00:00");
+  EXPECT_EQ(node_.Run(step.command().unless()), 0);
+  Touch("/var/lib/slurm/old/job_state", "2027-03-01 08:00:05");
+  EXPECT_EQ(node_.Run(step.command().unless()), 1) << "a copy of before the last job";
+  Touch("/var/lib/slurm/new/job_state", "2027-03-02 08:00:00");
+  EXPECT_EQ(node_.Run(step.command().unless()), 0) << "slurmctld has run there since";
+}
+
+// A login node that is written above the others in the inventory would run a second slurmctld.
+TEST_F(SlurmMovesTest, ASecondSlurmctldDoesNotBeginWithoutThePresentState) {
+  node_.Program("systemctl", "exit 3");
+  const v1::CommandResource command = Step("login1", "no slurmctld runs elsewhere").command();
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+  AnswersOn("login1 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "its own";
+  AnswersOn("login2 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 1);
+  EXPECT_THAT(node_.output(), HasSubstr("set slurm_controller: login2"));
+  node_.Write("/var/lib/slurm/slurmctld/job_state", "");
+  EXPECT_EQ(node_.Run(command.argv()), 1)
+      << "slurmctld was moved away from here, and the state stayed";
+  node_.Program("systemctl", "[[ $* == 'is-active --quiet slurmctld' ]]");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "nothing moves: " << node_.output();
+}
+
+// The login node of before may have left the inventory, or be called by another name there.
+TEST_F(SlurmMovesTest, TheNodesOfThePresentSlurmConfAreAskedToo) {
+  node_.Program("systemctl", "exit 3");
+  node_.Install("/etc/slurm/slurm.conf",
+                "ClusterName=x\nSlurmctldHost=head(10.0.0.7)\nSlurmctldHost=spare # second\n"
+                "SlurmctldHost=login1\n");
+  const v1::CommandResource command = Step("login1", "no slurmctld runs elsewhere").command();
+  for (const char* host : {"head", "spare", "login2"}) {
+    AnswersOn(absl::StrCat(host, " 6817"));
+    EXPECT_EQ(node_.Run(command.argv()), 1) << host;
+    EXPECT_THAT(node_.output(), HasSubstr(absl::StrCat("slurmctld runs on ", host)));
+  }
+  AnswersOn("login1 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "its own";
+}
+
+TEST_F(SlurmMovesTest, LoginNodesAskOnThePortOfSlurmctld) {
+  Set(R"({"slurmctld_port": 7817})");
+  EXPECT_THAT(Step("login1", "no slurmctld runs elsewhere").command().argv(), Contains("7817"));
+  EXPECT_THAT(Step("login2", "slurmctld answers where it has moved to").command().argv(),
+              Contains("7817"));
+}
+
+// A playbook that gives the role to all login nodes.
+TEST_F(SlurmMovesTest, TheRoleOfLoginNodesLeavesTheNodesOfSlurmctldAlone) {
+  site_["playbooks/roles.yaml"] = "- play: p\n  hosts: login\n  roles: [slurm_login]\n";
+  for (const char* step : {"slurmctld answers where it has moved to", "no slurmctld"}) {
+    EXPECT_NE(Step("login1", step).skip_reason(), "") << step;
+    EXPECT_EQ(Step("login2", step).skip_reason(), "") << step;
+  }
+}
+
+TEST_F(SlurmMovesTest, TheOldSlurmctldEndsWhenTheNewOneAnswers) {
+  const NodePlan plan = Compile("login2");
+  ASSERT_OK(plan.error);
+  std::vector<std::string> names;
+  for (const v1::Step& step : plan.plan->roles(0).steps()) names.push_back(step.name());
+  ASSERT_GE(names.size(), 2u);
+  EXPECT_THAT(std::vector<std::string>(names.begin(), names.begin() + 2),
+              ElementsAre("slurmctld answers where it has moved to", "no slurmctld"))
+      << "slurm.conf of a slurmctld that runs would name others";
+  const v1::UnitResource unit = Step("login2", "no slurmctld").unit();
+  EXPECT_EQ(unit.state(), v1::UNIT_STATE_STOPPED);
+  EXPECT_TRUE(unit.has_enabled());
+  EXPECT_FALSE(unit.enabled());
+
+  const v1::CommandResource command =
+      Step("login2", "slurmctld answers where it has moved to").command();
+  EXPECT_TRUE(command.changes_nothing());
+  node_.Program("systemctl", "exit 3");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "no slurmctld here";
+  node_.Program("systemctl", "exit 0");
+  AnswersOn("login2 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 1) << "its own";
+  EXPECT_THAT(node_.output(), HasSubstr("none answers on login1"));
+  AnswersOn("login1 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+}
+
+// A refused move on the login nodes does not keep the next play from the workers.
+TEST_F(SlurmMovesTest, AWorkerStaysWithTheOldSlurmctldUntilTheNewOneAnswers) {
+  const v1::CommandResource command =
+      Step("c001", "slurmctld answers where it has moved to").command();
+  const std::string path = "/etc/default/slurmd";
+  EXPECT_TRUE(command.changes_nothing());
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "a first installation";
+  node_.Write(path, File("c001", path).content());
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "no move";
+  Set(R"({"slurm_controller": "login2"})");
+  node_.Write(path, File("c001", path).content());
+  EXPECT_EQ(node_.Run(command.argv()), 1);
+  EXPECT_THAT(node_.output(), HasSubstr("no slurmctld answers on login1"));
+  AnswersOn("login1 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+}
+
+// Behind a filter that drops packets each attempt took minutes, and the last word named nothing.
+TEST_F(SlurmMovesTest, ASlurmdbdThatDoesNotAnswerIsNamed) {
+  Set(R"({"slurm_accounting_host": "db1", "slurm_accounting_port": 7777})");
+  const v1::CommandResource command = Step("login1", "slurmdbd answers").command();
+  EXPECT_THAT(command.unless(), IsSupersetOf({"timeout", "db1", "7777"}));
+  EXPECT_EQ(node_.Run(command.argv()), 1);
+  EXPECT_THAT(node_.output(), HasSubstr("slurmdbd on db1 does not answer on port 7777"));
+  AnswersOn("db1 7777");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+  EXPECT_EQ(node_.Run(command.unless()), 0);
+}
+
+}  // namespace
+}  // namespace muster::controller
