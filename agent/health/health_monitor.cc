@@ -40,12 +40,14 @@ const std::vector<WatchedCondition>& OwnConditions() {
   return kOwn;
 }
 
-// Those that only the kernel's log reports.
-std::set<std::string> LogConditions() {
+// Those that only the kernel's log reports, and none of the probes.
+std::set<std::string> LogConditions(const std::vector<ProbeSpec>& probes) {
   std::set<std::string> names;
   for (const muster::health::KernelMessage& row : muster::health::KernelMessages())
     if (!row.condition.empty()) names.emplace(row.condition);
   for (const absl::string_view name : ConditionsOfDriver()) names.emplace(name);
+  for (const ProbeSpec& spec : probes)
+    for (const WatchedCondition& condition : spec.conditions) names.erase(condition.name);
   return names;
 }
 
@@ -163,6 +165,11 @@ void HealthMonitor::TakeLogRecord(const LogRecord& record) {
     worker_.Wake();
     return;
   }
+  if (const std::string device = MountedDevice(record.text); !device.empty()) {
+    board_.Clear(kConditionOfMount, device);
+    worker_.Wake();
+    return;
+  }
   TakeLine(record.text, at, now);
 }
 
@@ -222,7 +229,7 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
   own_.Merge(OwnConditions(), findings.troubles, 2 * kSelfInterval, now);
   for (const WatchedCondition& own : OwnConditions()) watched_.insert(own.name);
   if (!has_log) watched_.erase("kmsg_reader");
-  for (const std::string& name : LogConditions()) {
+  for (const std::string& name : LogConditions(options_.probes)) {
     if (is_told && log.status.ok()) {
       watched_.insert(name);
     } else {

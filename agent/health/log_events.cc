@@ -18,6 +18,18 @@ constexpr absl::string_view kXid = "Xid ", kBeforeAction = "; ", kAfterAction = 
 
 constexpr absl::string_view kOfDriver[] = {"gpu_xid", "gpu_xid_watch", "nvlink_error"};
 
+// "XFS (sda1): Unmounting Filesystem". From fs/ext4/super.c, where kernels before 5.19 say nothing
+// about unmounting, and fs/xfs/.
+struct MountLine {
+  absl::string_view driver, words;
+};
+constexpr MountLine kMountLines[] = {
+    {"EXT4-fs (", "): mounted filesystem"},
+    {"EXT4-fs (", "): unmounting filesystem"},
+    {"XFS (", "): Mounting V"},
+    {"XFS (", "): Unmounting Filesystem"},
+};
+
 // "0000:3b:00": with its digits, so that no other words can pass for the driver's.
 bool IsSlot(absl::string_view slot) {
   constexpr absl::string_view kShape = "0000:00:00";
@@ -97,5 +109,15 @@ bool IsDriverStart(absl::string_view text) {
 }
 
 absl::Span<const absl::string_view> ConditionsOfDriver() { return kOfDriver; }
+
+std::string MountedDevice(absl::string_view text) {
+  for (const MountLine& line : kMountLines) {
+    absl::string_view rest = text;
+    if (!absl::ConsumePrefix(&rest, line.driver)) continue;
+    const absl::string_view device = rest.substr(0, rest.find(')'));
+    if (absl::StartsWith(rest.substr(device.size()), line.words)) return std::string(device);
+  }
+  return "";
+}
 
 }  // namespace muster::agent::health

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
@@ -20,6 +21,9 @@ constexpr char kFstab[] = "/etc/fstab";
 constexpr char kMountRecord[] = "mount";
 constexpr char kRemount[] = "remount";
 constexpr char kMountAgain[] = "mount again";
+// Followed by the quotas that it is mounted with. Nothing is done about it: mounting again stops
+// every service that requires the mount, such as slurmd with its jobs.
+constexpr absl::string_view kOtherQuotas = "other quotas than ";
 
 bool IsMounted(const UnitStatus& status) {
   return status.active_state == "active" || status.active_state == "reloading";
@@ -148,9 +152,14 @@ absl::Status MountPoint::PutUnit(const UnitStatus& status) {
   const MountUnit before = ParseMountUnit(now);
   if (!now.empty() && IsMounted(status)) {
     ASSIGN_OR_RETURN(const auto pending, Pending());
-    if (before.source != wanted_.source || before.type != wanted_.type) {
+    std::string quotas = XfsQuotas(before);
+    if (pending.has_value() && absl::StartsWith(*pending, kOtherQuotas))
+      quotas = pending->substr(kOtherQuotas.size());
+    if (MustMountAgain(before, wanted_) || pending == kMountAgain) {
       RETURN_IF_ERROR(SetPending(kMountAgain));
-    } else if (before.options != wanted_.options && !pending.has_value()) {
+    } else if (quotas != XfsQuotas(wanted_)) {
+      RETURN_IF_ERROR(SetPending(absl::StrCat(kOtherQuotas, quotas)));
+    } else if (before.options != wanted_.options) {
       RETURN_IF_ERROR(SetPending(kRemount));
     }
   }
@@ -184,7 +193,18 @@ absl::Status MountPoint::Apply(ApplyObserver& observer) {
     if (context_.is_running && at_boot())
       RETURN_IF_ERROR(Run(UnitJob::kStart, "mounting", observer));
   } else if (pending == kRemount) {
-    RETURN_IF_ERROR(Run(UnitJob::kReloadOrRestart, "remounting", observer));
+    RETURN_IF_ERROR(Annotate(
+        Run(UnitJob::kReloadOrRestart, "remounting", observer),
+        absl::StrCat("the changed options count from the next boot on, or now by `systemctl "
+                     "restart ",
+                     spec_.path(), "` on the node when nothing uses it (`fuser -vm ", spec_.path(),
+                     "` shows what does)")));
+  } else if (pending.has_value() && absl::StartsWith(*pending, kOtherQuotas)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the changed quotas of ", spec_.path(),
+                     " count from the next boot on, or now by `systemctl stop ", spec_.path(),
+                     "` on the node when nothing uses it (`fuser -vm ", spec_.path(),
+                     "` shows what does), and another apply, which mounts it"));
   } else if (pending.has_value()) {
     RETURN_IF_ERROR(
         Annotate(Run(UnitJob::kRestart, "mounting again", observer),

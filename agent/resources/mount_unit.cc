@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -36,6 +37,11 @@ constexpr FstabWord kFstabWords[] = {
     {"auto", "leave it out"},
     {"x-systemd.", "write `after`, or a drop-in of the unit with `file`"},
 };
+
+// xfs(5), "MOUNT OPTIONS": a remount succeeds without these and changes nothing.
+constexpr const char* kXfsQuotaWords[] = {"quota",       "usrquota", "uquota",      "qnoenforce",
+                                          "uqnoenforce", "grpquota", "gquota",      "gqnoenforce",
+                                          "prjquota",    "pquota",   "pqnoenforce", "noquota"};
 
 bool IsNetwork(absl::string_view type, absl::string_view options) {
   const auto is = [type](const char* network) { return type == network; };
@@ -153,6 +159,21 @@ MountUnit ParseMountUnit(absl::string_view text) {
     }
   }
   return unit;
+}
+
+bool MustMountAgain(const MountUnit& before, const MountUnit& wanted) {
+  return before.source != wanted.source || before.type != wanted.type;
+}
+
+std::string XfsQuotas(const MountUnit& unit) {
+  std::set<absl::string_view> words;
+  if (unit.type != "xfs") return "";
+  for (const absl::string_view word : absl::StrSplit(unit.options, ',')) {
+    if (std::find(std::begin(kXfsQuotaWords), std::end(kXfsQuotaWords), word) !=
+        std::end(kXfsQuotaWords))
+      words.insert(word);
+  }
+  return absl::StrJoin(words, ",");
 }
 
 std::optional<int> FindInFstab(absl::string_view fstab, absl::string_view path) {

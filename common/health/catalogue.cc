@@ -73,8 +73,9 @@ constexpr ConditionInfo kConditions[] = {
     {"disk_full", kWarning, kNotify, "A local file system is full", "statvfs"},
     {"inodes_full", kWarning, kNotify, "A local file system has hardly any inodes left", "statvfs"},
     {"disk_readonly", kFatal, kDrain,
-     "A local file system that was writable has become read-only, as after errors of its disk",
-     "/proc/self/mounts"},
+     "A local file system that was writable has become read-only or has shut itself down, as after "
+     "errors of its disk",
+     "/proc/self/mountinfo and kernel log"},
     {"disk_errors", kWarning, kNotify, "The kernel logged errors of a disk or of a file system",
      kKernelLog},
     {"disk_health", kWarning, kNotify, "A disk says of itself that it is failing",

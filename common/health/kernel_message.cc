@@ -54,6 +54,10 @@ constexpr KernelMessage kMessages[] = {
     // In a message of several lines, which names the card in its first one.
     {"NVRM: ", kCardWithoutAnswer, kHardware, "gpu_xid", kAddress},
     {"NVRM: ", "RmInitAdapter failed", kHardware, "gpu_xid", kAddress},
+    // Nothing else tells of it where the kernel leaves the mount's options as they were.
+    {"EXT4-fs (", "): Remounting filesystem read-only", kSoftware, "disk_readonly", kParens},
+    {"XFS (", "Shutting down filesystem", kSoftware, "disk_readonly", kParens},
+    {"XFS (", "): Filesystem has been shut down", kSoftware, "disk_readonly", kParens},
     {"I/O error, dev ", "", kHardware, "disk_errors", kDevice},
     {"Buffer I/O error on dev", "", kHardware, "disk_errors", kDevice},
     {"EXT4-fs (", "I/O error", kHardware, "disk_errors", kParens},
@@ -68,7 +72,6 @@ constexpr KernelMessage kMessages[] = {
     {"rcu: INFO: ", "detected expedited stall", kSoftware, "kernel_lockup"},
     {"EXT4-fs error (device ", "", kSoftware, "disk_errors", kDevice},
     {"XFS (", "Corruption detected", kSoftware, "disk_errors", kParens},
-    {"XFS (", "Shutting down filesystem", kSoftware, "disk_errors", kParens},
     {"BUG: unable to handle", "", kSoftware, "kernel_oops"},
     {"BUG: kernel NULL pointer dereference", "", kSoftware, "kernel_oops"},
     {"Unable to handle kernel", "", kSoftware, "kernel_oops"},
@@ -77,7 +80,7 @@ constexpr KernelMessage kMessages[] = {
     {"general protection fault, ", "", kSoftware, "kernel_oops"},
 };
 
-constexpr absl::string_view kOfDisks = "disk_errors";
+constexpr absl::string_view kOfDisks[] = {"disk_errors", "disk_readonly"};
 // Block devices that are no disks: empty or virtual drives, images, and disks of other hosts. Jobs
 // can cause errors on them. The kernel puts a number behind these names.
 constexpr absl::string_view kNoDisks[] = {"fd", "loop", "nbd", "ram", "sr", "zram"};
@@ -87,6 +90,10 @@ bool IsNoDisk(absl::string_view device) {
     return device.size() > name.size() && absl::StartsWith(device, name) &&
            absl::ascii_isdigit(static_cast<unsigned char>(device[name.size()]));
   });
+}
+
+bool IsOfDisks(absl::string_view condition) {
+  return std::find(std::begin(kOfDisks), std::end(kOfDisks), condition) != std::end(kOfDisks);
 }
 
 bool IsObjectLetter(char c) {
@@ -216,7 +223,7 @@ std::optional<MessageMeaning> ReadRow(const KernelMessage& row, absl::string_vie
     return std::nullopt;
   MessageMeaning meaning{
       .cause = row.cause, .condition = row.condition, .object = ObjectOf(row, message, words)};
-  if (row.condition == kOfDisks && IsNoDisk(meaning.object)) {
+  if (IsOfDisks(row.condition) && IsNoDisk(meaning.object)) {
     meaning.cause = kSoftware;
     meaning.condition = "";
   }

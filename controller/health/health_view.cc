@@ -93,8 +93,10 @@ std::string NextOf(const Situation& situation, const Answer& answer, const Waits
   if (answer.response == v1::HEALTH_RESPONSE_DRAINED &&
       muster::health::HoldOf(answer.condition) == absl::InfiniteDuration())
     return absl::StrCat(
-        "repair the node; it returns after a reboot, or by muster health clear NODE ",
-        answer.condition);
+        "repair the node; it returns ",
+        // What its mount says ends like this as well, and is not cleared.
+        answer.condition == "disk_readonly" ? "when its file system is mounted anew, " : "",
+        "after a reboot, or by muster health clear NODE ", answer.condition);
   for (const Next& next : kNext) {
     if (next.response == answer.response) return std::string(next.text);
   }

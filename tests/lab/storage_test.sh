@@ -120,6 +120,12 @@ done
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "a second apply"
 
+step "a new place for the management's store, which has not come along"
+apply playbooks/site.yaml --limit c002 -e beegfs_management_path=/var/lib/elsewhere
+expect_applied 3 "a store that would be left behind"
+expect_contains "$APPLY_OUTPUT" "rmdir /var/lib/elsewhere && mv -T /var/lib/beegfs_management /var/lib/elsewhere" "the remedy"
+lab exec c002 grep -qx 'storeMgmtdDirectory = /var/lib/beegfs_management' /etc/beegfs/beegfs-mgmtd.conf || fail "the configuration has changed"
+
 step "a job's scratch folder"
 wait_for 30 "workers idle" nodes_idle c001 c003
 expect_equal "$(printf 'nobody 700\n')" \
@@ -157,9 +163,16 @@ expect_applied 0 "the repair"
 is_mounted || fail "BeeGFS is not mounted again"
 
 step "series 8, and a client that BeeGFS's own service mounts"
+set_inventory 8 autobuild "label: meta, replaces_uuid: $uuid"
+apply playbooks/site.yaml --limit c002
+expect_applied 3 "packages of 7.4"
+expect_contains "$APPLY_OUTPUT" "beegfs-mgmtd 7.4.6 is installed, and beegfs_version asks for series 8" "what is in the way"
 on_workers 'systemctl stop mnt-beegfs.mount && rm /etc/systemd/system/mnt-beegfs.mount && systemctl daemon-reload && apt-get purge -qq -y "beegfs-*" beeond >/dev/null'
 lab exec c002 sh -c 'apt-get purge -qq -y "beegfs-*" >/dev/null'
-set_inventory 8 autobuild "label: meta, replaces_uuid: $uuid"
+apply playbooks/site.yaml --limit c002
+expect_applied 3 "the management of 8 beside the data of 7.4"
+expect_contains "$APPLY_OUTPUT" "run /opt/beegfs/sbin/beegfs-mgmtd --import-from-v7 /var/lib/beegfs_management on c002" "the remedy"
+lab exec c002 /opt/beegfs/sbin/beegfs-mgmtd --import-from-v7 /var/lib/beegfs_management
 apply playbooks/site.yaml
 expect_applied 0 "series 8"
 is_mounted || fail "BeeGFS is not mounted"

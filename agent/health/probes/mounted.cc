@@ -17,6 +17,9 @@ namespace {
 
 constexpr absl::string_view kLocalTypes[] = {"ext2",  "ext3", "ext4", "xfs",
                                              "btrfs", "zfs",  "f2fs", "vfat"};
+// What a file system that takes no more writes has among its options: ext4 of newer kernels keeps
+// its "rw" then, and has one of the others.
+constexpr absl::string_view kReadOnly[] = {"ro", "emergency_ro", "shutdown"};
 constexpr absl::string_view kRemoteTypes[] = {
     "nfs",  "nfs4", "beegfs",         "lustre",    "ceph", "cifs",
     "smb3", "gpfs", "fuse.glusterfs", "fuse.ceph", "9p",   "wekafs"};
@@ -48,7 +51,9 @@ std::vector<Mounted> ParseMountInfo(absl::string_view mountinfo) {
                    .type = std::string(dash[1]),
                    .source = UnescapeMountField(dash[2]),
                    .is_read_only = Has(fields[kOptions], "ro"),
-                   .is_disk_read_only = Has(dash[3], "ro")});
+                   .is_disk_read_only =
+                       std::any_of(std::begin(kReadOnly), std::end(kReadOnly),
+                                   [&](absl::string_view word) { return Has(dash[3], word); })});
   }
   return all;
 }

@@ -14,7 +14,7 @@ namespace muster::agent::health {
 struct Mounted {
   std::string path, type, source;
   bool is_read_only = false;       // as it was mounted
-  bool is_disk_read_only = false;  // the file system underneath
+  bool is_disk_read_only = false;  // the file system underneath, or it takes no more writes
 };
 
 // /proc/self/mountinfo; see proc(5). Lines that are none are left out. Pure.

@@ -1,4 +1,5 @@
 // The file systems that a cluster serves and mounts.
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/unit/playbooks/roles_fixture.h"
 #include "tests/unit/playbooks/site_fixture.h"
@@ -17,6 +19,8 @@
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
+using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -31,8 +35,9 @@ TEST_F(SiteTest, BeegfsIsServedAndMounted) {
   EXPECT_EQ(CountSteps(plans, "beegfs_server", "the storage runs", /*skipped=*/false), 2);
   EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-storage.conf"),
               HasSubstr("\nstoreStorageDirectory = /data/target1/beegfs_storage\n"));
-  EXPECT_THAT(Content(plans, "/etc/beegfs/beegfs-mgmtd.conf"),
-              HasSubstr("\nquotaEnableEnforcement = true\n"));
+  for (const char* daemon : {"mgmtd", "meta", "storage"})
+    EXPECT_THAT(Content(plans, absl::StrCat("/etc/beegfs/beegfs-", daemon, ".conf")),
+                HasSubstr("\nquotaEnableEnforcement = true\n"));
   EXPECT_EQ(CountSteps(plans, "beegfs_client", "BeeGFS is mounted at /home", /*skipped=*/false),
             17);
   // Quota is a variable of the servers.
@@ -140,6 +145,126 @@ TEST_F(FileSystemClientsTest, SelinuxKnowsOfHomesOnNfs) {
   EXPECT_EQ(node.Run(command.unless()), 0);
   GiveOs("debian", "12");
   EXPECT_NE(Step("c001", kStep).skip_reason(), "");
+}
+
+// A set undoes the mount at the old place.
+TEST_F(FileSystemClientsTest, BeegfsIsMountedAtOnePlace) {
+  for (const char* place : {"/beegfs", "/work"}) {
+    Set(absl::StrCat("{\"beegfs_mount\": \"", place, "\"}"));
+    const v1::Step step = Step("c001", absl::StrCat("BeeGFS is mounted at ", place));
+    EXPECT_EQ(step.mounts().name(), "beegfs_client");
+    ASSERT_EQ(step.mounts().mounts_size(), 1);
+    EXPECT_EQ(step.mounts().mounts(0).path(), place);
+  }
+}
+
+class FileServersTest : public RolesFixture {
+ protected:
+  FileServersTest()
+      : RolesFixture("- play: p\n  hosts: login\n  roles: [beegfs_server, nfs_server]\n",
+                     {"beegfs_server", "nfs_server"}),
+        node_("file-servers", {"/data", "/etc/", "/opt/", "/usr/local", "/var/lib"}) {
+    Set(R"({"beegfs_management_host": "login1", "beegfs_disks": [
+              {"service": "metadata", "path": "/data/meta"},
+              {"service": "storage", "path": "/data/t1"},
+              {"service": "storage", "path": "/data/t2"}]})");
+    node_.Install(kStore, File("login1", kStore).content());
+  }
+  // Its configuration on the node; the paths are the node's.
+  void Configure(const std::string& file, const std::string& text) {
+    node_.Install("/etc/beegfs/" + file, text);
+  }
+  int RunStep(const std::string& name) { return node_.Run(Step("login1", name).command().argv()); }
+
+  static constexpr char kStore[] = "/usr/local/lib/muster/beegfs-store";
+  static constexpr char kMetadata[] = "the store of the metadata stays, or has come along";
+  static constexpr char kStorage[] = "the stores of the storage stay, or have come along";
+  StandInNode node_;
+};
+
+TEST_F(FileServersTest, ADaemonDoesNotLeaveItsStoreForAnEmptyOne) {
+  EXPECT_EQ(RunStep(kMetadata), 0);
+  Configure("beegfs-meta.conf", "# storeMetaDirectory = /x\nstoreMetaDirectory=/data/old/ \n");
+  EXPECT_EQ(RunStep(kMetadata), 0) << "there is nothing to lose";
+  node_.Write("/data/old/format.conf", "version=3\n");
+  EXPECT_EQ(RunStep(kMetadata), 1);
+  // The role has made the folder.
+  const std::string place = node_.root() + "/data/meta/beegfs_metadata";
+  std::filesystem::create_directories(place);
+  EXPECT_EQ(RunStep(kMetadata), 1);
+  EXPECT_THAT(node_.output(), HasSubstr(absl::StrCat("(`rmdir ", place, " && mv -T ", node_.root(),
+                                                     "/data/old ", place, "`)")));
+  node_.Write("/data/meta/beegfs_metadata/old/format.conf", "version=3\n");
+  EXPECT_EQ(RunStep(kMetadata), 1) << "a store below the place is not in it";
+  EXPECT_THAT(node_.output(), HasSubstr("is not a store of beegfs-meta"));
+  std::filesystem::remove_all(place + "/old");
+  std::filesystem::remove(place);
+  std::filesystem::rename(node_.root() + "/data/old", place);
+  EXPECT_TRUE(node_.Exists("/data/meta/beegfs_metadata/format.conf"));
+  EXPECT_EQ(RunStep(kMetadata), 0) << "it is there";
+  std::filesystem::remove_all(node_.root() + "/data/meta");
+  Configure("beegfs-meta.conf", "storeMetaDirectory = /data/meta/beegfs_metadata\n");
+  EXPECT_EQ(RunStep(kMetadata), 0) << "nothing changes";
+
+  Configure("beegfs-mgmtd.toml", "db-file = \"/var/lib/beegfs/mgmtd.sqlite\"\n");
+  node_.Write("/var/lib/beegfs/mgmtd.sqlite", "x");
+  Set(R"({"beegfs_version": "8"})");
+  EXPECT_EQ(RunStep("the database of the management stays, or has come along"), 1);
+  node_.Write("/var/lib/beegfs_management/mgmtd.sqlite", "x");
+  EXPECT_EQ(RunStep("the database of the management stays, or has come along"), 0);
+}
+
+// Disks that are added, and drained ones that are taken out.
+TEST_F(FileServersTest, StorageChangesItsDisksOneWayAtATime) {
+  node_.Write("/data/t1/beegfs_storage/format.conf", "x");
+  node_.Write("/data/t3/beegfs_storage/format.conf", "x");
+  Configure("beegfs-storage.conf", "storeStorageDirectory = /data/t1/beegfs_storage\n");
+  EXPECT_EQ(RunStep(kStorage), 0) << "one more";
+  Configure("beegfs-storage.conf",
+            "storeStorageDirectory = /data/t1/beegfs_storage, /data/t3/beegfs_storage\n");
+  EXPECT_EQ(RunStep(kStorage), 1);
+  EXPECT_THAT(node_.output(),
+              AllOf(HasSubstr("mv -T "), HasSubstr("/data/t3/beegfs_storage "),
+                    HasSubstr("/data/t2/beegfs_storage`"), Not(HasSubstr("/data/t1"))));
+  node_.Write("/data/t2/beegfs_storage/format.conf", "x");
+  EXPECT_EQ(RunStep(kStorage), 0) << "one less";
+}
+
+TEST_F(FileServersTest, TheSeriesIsChangedByHand) {
+  node_.Program("dpkg-query", "[[ $4 == beegfs-meta ]] && echo 'installed 20:7.4.6'");
+  EXPECT_EQ(RunStep("series of the installed packages"), 0);
+  Set(R"({"beegfs_version": "8"})");
+  EXPECT_EQ(RunStep("series of the installed packages"), 1);
+  EXPECT_THAT(node_.output(),
+              AllOf(HasSubstr("beegfs-meta 7.4.6 is installed"), HasSubstr("--import-from-v7")));
+  node_.Program("dpkg-query", "[[ $4 == beegfs-meta ]] && echo 'config-files 20:7.4.6'");
+  EXPECT_EQ(RunStep("series of the installed packages"), 0) << "it was removed";
+  // Series 7 has nothing to import; EL may have a dpkg-query, which knows no packages.
+  Set(R"({"beegfs_version": "7.4"})");
+  GiveOs("rocky", "9.4");
+  node_.Program("dpkg-query", "exit 1");
+  node_.Program("rpm", "[[ $4 == beegfs-meta ]] && echo 7.2.15");
+  EXPECT_EQ(RunStep("series of the installed packages"), 1);
+  EXPECT_THAT(node_.output(),
+              AllOf(HasSubstr("beegfs-meta 7.2.15 is installed"), Not(HasSubstr("import"))));
+  GiveOs("debian", "12");
+  Set(R"({"beegfs_version": "8"})");
+
+  // The new management would begin an empty database beside the data of the old one.
+  node_.Write("/opt/beegfs/sbin/beegfs-mgmtd", "#!/bin/bash\n[[ $1 == --init ]]\n");
+  node_.Write("/var/lib/beegfs_management/format.conf", "version=5\n");
+  EXPECT_EQ(RunStep("database of the management"), 1);
+  EXPECT_THAT(node_.output(), HasSubstr("beegfs-mgmtd --import-from-v7"));
+  std::filesystem::remove(node_.root() + "/var/lib/beegfs_management/format.conf");
+  EXPECT_EQ(RunStep("database of the management"), 0);
+}
+
+// exports(5) would let everybody mount it.
+TEST_F(FileServersTest, AnExportHasClients) {
+  Set(R"({"nfs_exports": [{"path": "/srv/all"}, {"path": "/srv/nobody", "clients": []}]})");
+  EXPECT_THAT(Compile("login1").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  Set(R"({"nfs_exports": [{"path": "/srv/all"}, {"path": "/srv/one", "clients": "c001"}]})");
+  EXPECT_OK(Compile("login1").error);
 }
 
 // YAML makes numbers of what has no quotes.

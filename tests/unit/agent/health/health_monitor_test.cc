@@ -106,7 +106,7 @@ class HealthMonitorTest : public ::testing::Test {
                                .log_path = Log(),
                                .is_container = is_container_,
                                .probes = {{.name = "disks",
-                                           .conditions = {{"disk_full", {}}},
+                                           .conditions = {{"disk_full", {}}, {"disk_readonly", {}}},
                                            .interval = absl::Seconds(30),
                                            .time_limit = absl::Hours(1),
                                            .probe = probe_},
@@ -240,6 +240,8 @@ TEST_F(HealthMonitorTest, AContainerIsNotBlamedForHavingNoLog) {
       monitor_->OnConnected();  // it reports, whether something is new or not
       AwaitNext();
       EXPECT_FALSE(Watches("oom_kill"));
+      // A probe watches it, whatever the log does.
+      EXPECT_EQ(Watches("disk_readonly"), Watches("disk_full"));
     }
     EXPECT_TRUE(Watches("agent_overload"));
     EXPECT_EQ(Watches("kmsg_reader"), !is_container);
@@ -376,6 +378,16 @@ TEST_F(HealthMonitorTest, AnXidInTheLogIsReportedAtOnce) {
   // The driver is loaded anew, and the GPU with it.
   Write("6,11,1000001,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550\n");
   AwaitReport(Not(Contains("gpu_xid GPU-7")));
+}
+
+TEST_F(HealthMonitorTest, AFileSystemThatShutItselfDownIsBadUntilItIsMountedAnew) {
+  Start();
+  monitor_->OnConnected();
+  Write("2,10,1000000,-;EXT4-fs (sda1): Remounting filesystem read-only\n");
+  Write("1,11,1000000,-;XFS (sdb1): Filesystem has been shut down due to log error (0x2).\n");
+  AwaitReport(ElementsAre("disk_readonly sda1", "disk_readonly sdb1"));
+  Write("5,12,1000001,-;XFS (sdb1): Unmounting Filesystem\n");
+  AwaitReport(ElementsAre("disk_readonly sda1"));
 }
 
 // The driver takes its cards before it says that it is loaded.

@@ -131,6 +131,26 @@ TEST(LogEvents, EachConditionOfTheLogHasATimeAndIsInTheCatalogue) {
   }
 }
 
+TEST(LogEvents, AFileSystemIsReadOnlyUntilItIsMountedAnew) {
+  const auto event = Read("EXT4-fs (sdb1): Remounting filesystem read-only");
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->condition, kConditionOfMount);
+  EXPECT_EQ(event->until, absl::InfiniteFuture());
+  for (const char* line :
+       {"EXT4-fs (sdb1): mounted filesystem with ordered data mode. Opts: (null)",
+        "EXT4-fs (sdb1): mounted filesystem 1f0c r/w with ordered data mode. Quota mode: none.",
+        "EXT4-fs (sdb1): unmounting filesystem 1f0c.", "XFS (sdb1): Mounting V5 Filesystem 1f0c",
+        "XFS (sdb1): Unmounting Filesystem"}) {
+    EXPECT_EQ(MountedDevice(line), event->object) << line;
+  }
+  for (const char* line :
+       {"", "EXT4-fs (sdb1", "EXT4-fs (): mounted filesystem", "XFS (sdb1): Ending clean mount",
+        "EXT4-fs (sdb1): re-mounted. Opts: (null)", "a EXT4-fs (sdb1): mounted filesystem",
+        "EXT4-fs (sdb1): Remounting filesystem read-only"}) {
+    EXPECT_EQ(MountedDevice(line), "") << line;
+  }
+}
+
 class LogReaderTest : public ::testing::Test {
  protected:
   LogReaderTest() : path_(dir_.path() + "/kmsg") {}

@@ -117,6 +117,39 @@ TEST_F(MountTest, RemountsChangedOptionsAndMountsAChangedSourceAgain) {
                                "restart home.mount"));
 }
 
+// A remount of xfs leaves its quotas as they are, and says nothing; to mount it again would stop
+// slurmd, and the jobs with it.
+TEST_F(MountTest, ChangedQuotasOfXfsCountFromTheNextBoot) {
+  const std::string disk = "path: '/home' source: '/dev/sdb' fs_type: 'xfs' options: 'noatime'";
+  const std::string counted = Step(absl::StrCat(disk, " options: 'uqnoenforce,gqnoenforce'"));
+  ExpectConverges(Step(disk), {"unit", "state"});
+  ExpectConverges(Step(absl::StrCat(disk, " options: 'nodiratime'")), {"options"});
+  EXPECT_EQ(node_.units.log().back(), "reload home.mount");
+  EXPECT_EQ(Fields(*Make(counted)), std::vector<std::string>{"options"});
+  EXPECT_THAT(Make(counted)->Apply(observer_),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(node_.units.log().back(), "daemon-reload");
+  EXPECT_FALSE(Make(counted)->Apply(observer_).ok()) << "it is as it was";
+  EXPECT_EQ(Fields(*Make(counted)), std::vector<std::string>{"state"});
+
+  // Taken back, nothing is left to do.
+  ExpectConverges(Step(disk), {"options"});
+  EXPECT_EQ(node_.units.log().back(), "reload home.mount");
+  EXPECT_FALSE(Make(counted)->Apply(observer_).ok());
+  node_.files.AddFile(kBootId, "boot-2\n");
+  ExpectInSync(counted);
+  ExpectConverges(Step(absl::StrCat(disk, " options: 'gqnoenforce' options: 'uqnoenforce'")),
+                  {"options"});
+  EXPECT_EQ(node_.units.log().back(), "reload home.mount");
+
+  // Somebody has unmounted it.
+  EXPECT_FALSE(Make(Step(disk))->Apply(observer_).ok());
+  Status("home.mount").active_state = "inactive";
+  ExpectConverges(Step(disk), {"state"});
+  EXPECT_EQ(node_.units.log().back(), "start home.mount");
+  EXPECT_EQ(node_.records.Get("mount", "/home").value(), std::nullopt);
+}
+
 TEST_F(MountTest, ACrashBeforeTheRemountIsMadeUpFor) {
   ExpectConverges(Step(kHome), {"unit", "state"});
   const std::string changed = Step(absl::StrCat(kHome, " options: 'noatime'"));

@@ -35,6 +35,15 @@ TEST(KernelMessage, SaysWhatIsWrongWithWhat) {
                "sda1"},
           Case{"XFS (nvme0n1p2): Corruption detected. Unmount and run xfs_repair", "disk_errors",
                "nvme0n1p2"},
+          Case{"EXT4-fs (sda1): Remounting filesystem read-only", "disk_readonly", "sda1"},
+          Case{"XFS (dm-3): Corruption of in-memory data (0x8) detected at "
+               "xfs_trans_cancel+0x144/0x150 "
+               "[xfs] (fs/xfs/xfs_trans.c:1097).  Shutting down filesystem.",
+               "disk_readonly", "dm-3"},
+          Case{"XFS (sdb1): Log I/O Error Detected. Shutting down filesystem", "disk_readonly",
+               "sdb1"},
+          Case{"XFS (sdb1): Filesystem has been shut down due to log error (0x2).", "disk_readonly",
+               "sdb1"},
           Case{"pcieport 0000:00:1c.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), "
                "type=Transaction Layer",
                "pcie_error", "0000:00:1c.0"},
@@ -74,7 +83,9 @@ TEST(KernelMessage, SaysWhatIsWrongWithWhat) {
     EXPECT_EQ(meaning->object, c.object);
   }
   for (const char* line : {"", "usb 1-1: new high-speed USB device", "mce: CPU supports 32 banks",
-                           "EDAC MC: Ver: 3.0.0", "NVRM: loading NVIDIA UNIX x86_64 Module"}) {
+                           "EDAC MC: Ver: 3.0.0", "NVRM: loading NVIDIA UNIX x86_64 Module",
+                           "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro",
+                           "XFS (sda1): Unmounting Filesystem"}) {
     EXPECT_FALSE(ReadKernelMessage(line).has_value()) << line;
   }
 }
@@ -92,7 +103,8 @@ TEST(KernelMessage, OnlyDisksAreHardware) {
         "critical medium error, dev sr1, sector 0", "I/O error, dev loop12, sector 0",
         "Buffer I/O error on dev nbd3p1, logical block 0", "I/O error, dev ram0, sector 0",
         "I/O error, dev zram0, sector 0", "XFS (loop0): log I/O error -5",
-        "EXT4-fs error (device loop0): ext4_find_entry:1455: inode #2"}) {
+        "EXT4-fs error (device loop0): ext4_find_entry:1455: inode #2",
+        "EXT4-fs (loop0): Remounting filesystem read-only"}) {
     EXPECT_EQ(ReadKernelMessage(line)->cause, Cause::kSoftware) << line;
     EXPECT_EQ(ReadKernelMessage(line)->condition, "") << line;
   }

@@ -8,6 +8,7 @@
 namespace muster::controller::health {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -36,6 +37,16 @@ TEST_F(HealthMonitorTest, ABadConditionDrainsItsNodeUntilItIsWell) {
   EXPECT_THAT(notices_,
               ElementsAre("gpu_lost on c2: Xid 79; drained", "gpu_lost on c2: well again"));
   EXPECT_EQ(HealthOf(2).status(), v1::CONDITION_STATUS_OK);
+}
+
+TEST_F(HealthMonitorTest, AFileSystemIsWellWhenItIsMountedAnew) {
+  Turn(2, {Bad("disk_readonly", "/data")});
+  Turn(3, {Bad("machine_check")});
+  Look();
+  EXPECT_THAT(HealthOf(2).conditions(0).next(),
+              AllOf(HasSubstr("mounted anew"), HasSubstr("after a reboot")));
+  EXPECT_THAT(HealthOf(3).conditions(0).next(),
+              AllOf(HasSubstr("after a reboot"), Not(HasSubstr("mounted anew"))));
 }
 
 TEST_F(HealthMonitorTest, ARestartForgetsNothing) {
