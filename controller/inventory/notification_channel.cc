@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -56,8 +57,11 @@ const TextKey kTextKeys[] = {
      false,
      {ChannelType::kWebhook, ChannelType::kEmail, ChannelType::kAlertmanager}},
     {"from", &NotificationChannel::from, false, {ChannelType::kEmail}},
-    {"user", &NotificationChannel::user, false, {ChannelType::kEmail}},
-    {"password_secret", &NotificationChannel::password_secret, true, {ChannelType::kEmail}},
+    {"user", &NotificationChannel::user, false, {ChannelType::kEmail, ChannelType::kAlertmanager}},
+    {"password_secret",
+     &NotificationChannel::password_secret,
+     true,
+     {ChannelType::kEmail, ChannelType::kAlertmanager}},
 };
 
 // "" where it is a url that the type can use.
@@ -94,6 +98,17 @@ std::string CheckUrl(const NotificationChannel& channel) {
     return wrong("lacks a ']'");
   const std::string fault = CheckAddress(absl::AsciiStrToLower(host));
   return fault.empty() ? "" : absl::StrCat("the host of the url: ", fault);
+}
+
+// Whether nobody on the way reads what is sent there.
+bool IsPrivateUrl(absl::string_view url) {
+  if (absl::ConsumePrefix(&url, "https://")) return true;
+  if (!absl::ConsumePrefix(&url, "http://")) return false;
+  const absl::string_view host = url.substr(0, url.find_first_of("/?#"));
+  constexpr absl::string_view kHere[] = {"127.0.0.1", "localhost", "[::1]"};
+  return std::any_of(std::begin(kHere), std::end(kHere), [&](absl::string_view here) {
+    return host == here || absl::StartsWith(host, absl::StrCat(here, ":"));
+  });
 }
 
 // "" where it is the address of one mailbox, written plainly.
@@ -220,14 +235,21 @@ void InventoryBuilder::CheckChannel(const Origin& origin, const NotificationChan
   need(channel.token_secret.empty() || channel.url.empty() ||
            absl::StartsWith(channel.url, "https://"),
        "would send its token in clear; use https, or no token_secret");
+  need(channel.type == ChannelType::kWebhook ||
+           channel.user.empty() == channel.password_secret.empty(),
+       "needs user and password_secret together");
+  if (channel.type == ChannelType::kAlertmanager) {
+    need(channel.user.empty() || channel.token_secret.empty(),
+         "has a token and a user; leave one out");
+    need(channel.user.empty() || IsPrivateUrl(channel.url),
+         "would send its password in clear; use https, or http to this machine (127.0.0.1)");
+  }
   if (channel.type != ChannelType::kEmail) {
     need(channel.to.empty() && channel.tls, "has 'to' or 'tls', which are for email alone");
     return;
   }
   need(!channel.from.empty(), "needs 'from', the address of the sender");
   need(!channel.to.empty(), "needs 'to', the addresses of the receivers");
-  need(channel.user.empty() == channel.password_secret.empty(),
-       "needs user and password_secret together");
   need(channel.tls || channel.user.empty(), "would send its password in clear; leave out tls");
   need(channel.tls || !absl::StartsWith(channel.url, "smtps://"),
        "has tls: false, but smtps:// is TLS; use smtp://");

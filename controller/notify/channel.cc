@@ -72,9 +72,13 @@ class Alertmanager final : public Channel {
   Reply Send(const Message& message, const Cancelled& cancelled) override {
     absl::StatusOr<std::string> token = SecretOf(secrets_, config_->token_secret);
     if (!token.ok()) return NotSent(token.status());
+    absl::StatusOr<std::string> password = SecretOf(secrets_, config_->password_secret);
+    if (!password.ok()) return NotSent(password.status());
     HttpPost post;
     post.url = absl::StrCat(absl::StripSuffix(config_->url, "/"), "/api/v2/alerts");
     post.token = *std::move(token);
+    post.user = config_->user;
+    post.password = *std::move(password);
     post.ca = config_->ca;
     post.body = AlertsBody(message);
     return Post(post, {.cancelled = cancelled});

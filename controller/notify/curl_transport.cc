@@ -49,7 +49,7 @@ struct StatusRow {
 };
 constexpr StatusRow kHttpStatuses[] = {
     {300, 399, false, "the receiver redirects; use the final url"},
-    {401, 401, false, "check token_secret, or the token in the url"},
+    {401, 401, false, "check token_secret, password_secret, or the token in the url"},
     {403, 403, false, "the receiver does not allow this controller to send"},
     {404, 404, false, "check the path of the url"},
     {407, 408, false, ""},
@@ -88,6 +88,8 @@ class Transfer {
     is_set_up_ = curl_easy_setopt(curl_.get(), option, value) == CURLE_OK && is_set_up_;
   }
   void SetCommon(const std::string& url, const std::string& ca, long protocols);
+  // By the first way that the protocol has, which is "Basic" in HTTP. No user: no login.
+  void SetLogin(const std::string& user, const std::string& password);
   void SetList(CURLoption option, const std::vector<std::string>& texts);
   // Sent by the reader of a mail.
   void SetUpload(const std::string& text);
@@ -175,6 +177,12 @@ void Transfer::SetCommon(const std::string& url, const std::string& ca, long pro
   Set(CURLOPT_XFERINFODATA, static_cast<void*>(this));
 }
 
+void Transfer::SetLogin(const std::string& user, const std::string& password) {
+  if (user.empty()) return;
+  Set(CURLOPT_USERNAME, user.c_str());
+  Set(CURLOPT_PASSWORD, password.c_str());
+}
+
 void Transfer::SetList(CURLoption option, const std::vector<std::string>& texts) {
   TextList list(nullptr, &curl_slist_free_all);
   for (const std::string& text : texts) {
@@ -258,7 +266,7 @@ Reply Post(const HttpPost& post, const SendLimits& limits) {
   // A path may hold what makes a secret url one; a query always may.
   const std::string shown =
       post.is_url_secret ? Origin(post.url) : post.url.substr(0, post.url.find_first_of("?#"));
-  std::vector<std::string> secrets = {post.token};
+  std::vector<std::string> secrets = {post.token, post.password};
   if (post.is_url_secret) secrets.push_back(post.url.substr(Origin(post.url).size()));
   if (!post.token.empty() && !absl::StartsWith(post.url, "https://"))
     return {absl::FailedPreconditionError(
@@ -270,6 +278,7 @@ Reply Post(const HttpPost& post, const SendLimits& limits) {
   transfer.Set(CURLOPT_POST, 1L);
   transfer.Set(CURLOPT_POSTFIELDS, post.body.c_str());
   transfer.Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post.body.size()));
+  transfer.SetLogin(post.user, post.password);
   // Without "Expect: 100-continue", for which small receivers make everybody wait a second.
   std::vector<std::string> headers = {"Content-Type: application/json", "Expect:"};
   for (const auto& [name, value] : post.headers) headers.push_back(absl::StrCat(name, ": ", value));
@@ -283,10 +292,7 @@ Reply Send(const SmtpMail& mail, const SendLimits& limits) {
   transfer.SetCommon(mail.url, mail.ca, CURLPROTO_SMTP | CURLPROTO_SMTPS);
   transfer.Set(CURLOPT_USE_SSL,
                static_cast<long>(mail.needs_tls ? CURLUSESSL_ALL : CURLUSESSL_NONE));
-  if (!mail.user.empty()) {
-    transfer.Set(CURLOPT_USERNAME, mail.user.c_str());
-    transfer.Set(CURLOPT_PASSWORD, mail.password.c_str());
-  }
+  transfer.SetLogin(mail.user, mail.password);
   transfer.Set(CURLOPT_MAIL_FROM, absl::StrCat("<", mail.from, ">").c_str());
   std::vector<std::string> receivers;
   for (const std::string& to : mail.to) receivers.push_back(absl::StrCat("<", to, ">"));

@@ -23,7 +23,8 @@ struct HttpPost {
   bool is_url_secret = false;  // errors then name its host alone
   std::vector<std::pair<std::string, std::string>> headers;
   std::string token;  // secret; sent as "Authorization: Bearer", over https alone; "": none
-  std::string ca;     // PEM; "": the system's
+  std::string user, password;  // by "Authorization: Basic"; "": none
+  std::string ca;              // PEM; "": the system's
   std::string body;
 };
 // Blocks within the limits. Certificates are verified, redirects are not followed. Thread-safe.

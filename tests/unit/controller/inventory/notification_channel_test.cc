@@ -45,9 +45,10 @@ TEST(NotificationChannel, HasTheKeysOfItsType) {
     to: [ops@example.org, night@example.org]
   relay: {type: email, url: "smtp://10.0.0.1", tls: false, from: a@b.c, to: d@e.f}
   alerts: {type: alertmanager, url: "https://[fd00::1]:9093/am", token_secret: am}
+  here: {type: alertmanager, url: "http://127.0.0.1:9093", user: muster, password_secret: am}
 )"));
   ASSERT_OK(inventory);
-  ASSERT_THAT(inventory->channels(), SizeIs(4));
+  ASSERT_THAT(inventory->channels(), SizeIs(5));
   const NotificationChannel& chat = *inventory->channels()[0];
   EXPECT_EQ(chat.name, "chat");
   EXPECT_EQ(chat.type, ChannelType::kWebhook);
@@ -66,6 +67,8 @@ TEST(NotificationChannel, HasTheKeysOfItsType) {
   EXPECT_EQ(ops.severity, notify::Severity::kInfo);
   EXPECT_FALSE(inventory->channels()[2]->tls);
   EXPECT_EQ(inventory->channels()[3]->type, ChannelType::kAlertmanager);
+  EXPECT_EQ(inventory->channels()[4]->user, "muster");
+  EXPECT_EQ(inventory->channels()[4]->password_secret, "am");
 }
 
 TEST(NotificationChannel, TakesKindsAndSeverities) {
@@ -109,7 +112,11 @@ TEST(NotificationChannel, FaultsHaveTheirPlace) {
         "a: {type: email, url: \"smtp://x\", from: a@b.c, to: a@b.c, tls: false, user: me, "
         "password_secret: p}",
         "a: {type: email, url: \"smtps://x\", from: a@b.c, to: a@b.c, tls: false}",
-        "a: {type: alertmanager, url: \"https://x/\", key_secret: k}"}) {
+        "a: {type: alertmanager, url: \"https://x/\", key_secret: k}",
+        "a: {type: alertmanager, url: \"https://x/\", user: me}",
+        "a: {type: alertmanager, url: \"https://x/\", user: me, password_secret: p, "
+        "token_secret: t}",
+        "a: {type: alertmanager, url: \"http://127.0.0.1.x/\", user: me, password_secret: p}"}) {
     EXPECT_THAT(ParseChannels(absl::StrCat("  ", channel, "\n")),
                 StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << channel;

@@ -69,6 +69,17 @@ TEST_F(ChannelTest, AlertmanagerGetsAlerts) {
             "MusterRunFailed");
 }
 
+// As the role prometheus sets it up.
+TEST_F(ChannelTest, AlertmanagerIsToldAUserAndAPassword) {
+  secrets_.secrets = {{"am", "pa55"}};
+  ASSERT_OK(Send({.type = ChannelType::kAlertmanager,
+                  .url = server_.Url("/am"),
+                  .user = "muster",
+                  .password_secret = "am"})
+                .status);
+  EXPECT_EQ(server_.requests()[0].headers.at("authorization"), "Basic bXVzdGVyOnBhNTU=");
+}
+
 TEST_F(ChannelTest, AMailGoesToItsReceivers) {
   SmtpServer mail;
   ASSERT_OK(Send({.type = ChannelType::kEmail,
