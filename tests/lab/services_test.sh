@@ -37,6 +37,9 @@ firing() {  # ALERT: Prometheus knows the rule and it holds
 sys.exit(not any(a["labels"]["alertname"] == sys.argv[1] for a in value["data"]["alerts"]))' "$1"
 }
 
+# What Alertmanager answers.
+alertmanager_code() { lab exec login1 curl -s -o /dev/null -w '%{http_code}' "$@" http://127.0.0.1:9093/api/v2/alerts; }  # ARGS OF curl…
+
 # Logs in from this machine with the lab's key, as people do with theirs.
 log_in() {  # [USER@]NODE CMD…
   timeout 20 ssh -n -F "$(lab_folder)/ssh/config" -o LogLevel=ERROR "$@"
@@ -178,6 +181,8 @@ lab exec c001 systemctl stop prometheus-node-exporter
 wait_for 20 "the alert of a silent node" firing NodeSilent
 lab exec c001 systemctl start prometheus-node-exporter
 wait_for 20 "all targets up again" all_up
+expect_equal 401 "$(alertmanager_code)" "Alertmanager's answer to everybody on its machine"
+expect_equal 200 "$(alertmanager_code -u "muster:$(lab exec login1 cat /etc/prometheus/muster_alertmanager_password)")" "Alertmanager's answer to Prometheus"
 # Nothing but this machine reaches what asks nobody who they are.
 ! connects lab exec c001 -- login1 9090 || fail "Prometheus listens for all"
 
@@ -353,12 +358,14 @@ apply playbooks/site.yaml --limit c001
 expect_applied 0 "the configuration of before"
 strictly c001 c001 || fail "the list of host keys is not mended"
 
-step "without the question for jobs everybody comes in, and nothing of it is left"
-sed -i 's/login_needs_job: true/login_needs_job: false/' "$work/inventory/services.yaml"
+step "without the question for jobs everybody comes in, and nothing of it is left; nor of a group that a person has left"
+expect_equal "people admins" "$(lab exec c001 id -nG boss)" "groups of boss"
+sed -i -e 's/login_needs_job: true/login_needs_job: false/' -e 's/ groups: \[admins\],//' "$work/inventory/services.yaml"
 muster inventory apply "$work/inventory" >/dev/null
 apply playbooks/site.yaml --limit c001
 expect_applied 0 "no question for jobs"
 log_in ann@c001 true || fail "ann is kept out"
+expect_equal people "$(lab exec c001 id -nG boss)" "groups of boss without admins"
 expect_equal "" "$(lab exec c001 sh -c 'grep -rl muster-job-login /etc/pam.d; ls -d /etc/pam.d/muster-* 2>/dev/null; true')" "files of PAM"
 expect_equal active "$(lab exec c001 systemctl is-active systemd-logind)" "logind of the worker"
 

@@ -1,10 +1,15 @@
 // The role firewall: what it opens follows from what the node serves to people outside.
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/playbooks/roles_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
 
 namespace muster::controller {
 namespace {
@@ -13,6 +18,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Said;
+using testing::StatusIs;
 
 class FirewallTest : public RolesFixture {
  protected:
@@ -29,6 +36,116 @@ TEST_F(FirewallTest, SshIsOpenAndNothingElse) {
   EXPECT_THAT(Rules("login1"), HasSubstr("\n    tcp dport 22 accept\n    counter drop\n"));
   Set(R"({"ssh_extra_config": ["Port 2222"]})");
   EXPECT_THAT(Rules("login1"), HasSubstr("\n    tcp dport 2222 accept\n    counter drop\n"));
+}
+
+TEST_F(FirewallTest, SshIsOpenHoweverItsPortsAreWritten) {
+  Set(R"({"ssh_extra_config": ["Port\t2222 # not 22", "ListenAddress 0.0.0.0:2022",
+          "listenaddress [2001:db8::2]:2023 rdomain outside", "ListenAddress 2001:db8::3",
+          "ListenAddress 10.0.0.1", "GatewayPorts 80"]})");
+  EXPECT_THAT(Rules("login1"), HasSubstr("\n    tcp dport 2222 accept\n    tcp dport 2022 accept\n"
+                                         "    tcp dport 2023 accept\n    counter drop\n"));
+}
+
+// Nobody outside would get in any more.
+TEST_F(FirewallTest, RulesThatCloseAPortOfSshdAreRefused) {
+  constexpr char kTrial[] = "/usr/local/lib/muster/firewall-trial";
+  constexpr char kSettings[] = "/etc/ssh/sshd_config.d/00-muster.conf";
+  EXPECT_THAT(File("login1", "/etc/muster-node/firewall.nft").validate(),
+              ElementsAre(kTrial, "%s"));
+  StandInNode node("firewall-trial", {"/etc/ssh", "/run/sshd", "/usr/local/lib/muster"});
+  const auto run = [&] {
+    node.Install(kTrial, File("login1", kTrial).content());
+    return node.Run(std::vector<std::string>{kTrial, "/dev/null"});
+  };
+  const auto listens = [&](const char* lines) {
+    node.Program("sshd", absl::StrCat("printf '%s\n' 'port 22' ", lines));
+  };
+  node.Program("nft", "exit 0");
+  node.Program("systemctl", "exit 3");
+  node.Program("ip", R"(
+[[ $* == '-o address show dev eth1' ]] || exit 1
+echo '3: eth1    inet 192.0.2.1/24 brd 192.0.2.255 scope global eth1\       valid_lft forever'
+echo '3: eth1    inet6 fe80::1/64 scope link')");
+  listens("'listenaddress 0.0.0.0:22' 'listenaddress [::1]:99'");
+  EXPECT_EQ(run(), 0) << node.output();
+
+  // By a file of the site's own.
+  listens("'listenaddress 0.0.0.0:22' 'listenaddress [::]:2222 rdomain x'");
+  EXPECT_EQ(run(), 1);
+  EXPECT_THAT(node.output(), HasSubstr("add {port: 2222} to firewall_open_also"));
+  for (const char* also :
+       {R"([{"port": 2222, "from": []}])", R"([{"port": "2200-2300", "protocol": "tcp"}])"}) {
+    Set(absl::StrCat("{\"firewall_open_also\": ", also, "}"));
+    EXPECT_EQ(run(), 0) << node.output();
+  }
+  Set(R"({"firewall_open_also": [{"port": 2222, "protocol": "udp"}]})");
+  EXPECT_EQ(run(), 1);
+  // At addresses of other networks nobody outside reaches it.
+  listens(
+      "'listenaddress 0.0.0.0:22' 'listenaddress 10.0.0.1:2222' 'listenaddress [fd00::1]:2222'");
+  EXPECT_EQ(run(), 0) << node.output();
+  for (const char* outside :
+       {"'listenaddress 192.0.2.1:2222'", "'listenaddress [fe80::1%eth1]:2222'"}) {
+    listens(outside);
+    EXPECT_EQ(run(), 1) << outside;
+  }
+  listens("'listenaddress 0.0.0.0:22' 'listenaddress [::]:2222 rdomain x'");
+  Set(R"({"firewall_open": [{"port": "20-30"}]})");
+  EXPECT_EQ(run(), 1) << "a range opens ssh";
+  Set(R"({"firewall_open": [{"port": "ssh"}]})");
+  EXPECT_EQ(run(), 1);
+  Set(R"({"firewall_open": [{"port": 443}]})");
+  EXPECT_EQ(run(), 0) << "the site leaves ssh closed: " << node.output();
+  options_.extra_vars.erase("firewall_open");
+
+  // Where systemd listens, it is asked.
+  node.Program("systemctl", R"([[ $1 == --quiet ]] || printf '%s\n' '[::]:22 (Stream)')");
+  EXPECT_EQ(run(), 0) << node.output();
+  node.Program("systemctl", R"([[ $1 == --quiet ]] || printf '%s\n' '[::]:2022 (Stream)')");
+  EXPECT_EQ(run(), 1);
+  // Unless a handler of login_access is about to give it the ports of sshd's settings.
+  node.Write("/etc/ssh/sshd_config.d/50-site.conf", "");
+  node.Program("systemctl", R"(
+case $* in
+  --quiet*) ;;
+  *--timestamp=unix*) echo @1000000000 ;;
+  *) printf '%s\n' '[::]:2022 (Stream)' ;;
+esac)");
+  listens("'listenaddress 0.0.0.0:22'");
+  EXPECT_EQ(run(), 0) << node.output();
+  listens("'listenaddress 0.0.0.0:22' 'listenaddress [::]:2222 rdomain x'");
+  EXPECT_EQ(run(), 1);
+  node.Program("systemctl", "exit 3");
+
+  // sshd is about to get the ports of the inventory, which the rules have.
+  Set(R"({"ssh_extra_config": ["Port 2022"]})");
+  EXPECT_EQ(run(), 0) << node.output();
+  node.Write(kSettings, "Port 2022\nUsePAM yes\n");
+  EXPECT_EQ(run(), 1);
+  node.Program("nft", "echo no >&2; exit 1");
+  node.Write(kSettings, "");
+  EXPECT_EQ(run(), 1);
+}
+
+// Slurm and the file systems would be closed to the other nodes.
+TEST_F(FirewallTest, TheInterfaceOfTheClustersNetworkIsRefused) {
+  const auto give = [&](const char* address) {
+    facts_["login1"]["nics"] =
+        nlohmann::ordered_json::parse(absl::StrCat(R"([{"name": "eth0", "addresses": []},
+                         {"name": "eth1", "addresses": ["fe80::1/64", ")",
+                                                   address, R"("]}])"));
+  };
+  give("192.0.2.1/24");
+  EXPECT_OK(Compile("login1").error);
+  give("10.0.0.1/24");
+  EXPECT_THAT(Compile("login1").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  Set(R"({"firewall_open_also": [{"port": 2222, "from": []}]})");
+  EXPECT_THAT(Compile("login1").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  // The nodes reach this one by its public address.
+  Set(R"({"firewall_open_also": [{"port": "6817-6819", "from": ["10.0.0.0/24"]}]})");
+  EXPECT_OK(Compile("login1").error);
+  Set(R"({"firewall_open_also": [], "firewall_nat": true, "cluster_network": "10.1.0.0/16"})");
+  EXPECT_OK(Compile("login1").error);
 }
 
 TEST_F(FirewallTest, ServicesForPeopleAreOpenOnTheNodeThatHasThem) {

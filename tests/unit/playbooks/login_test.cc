@@ -221,6 +221,25 @@ TEST_F(LoginTest, AJobIsAskedForWhereSelinuxLetsSshdAskSlurm) {
   EXPECT_EQ(node.Run(command.unless()), 0);
 }
 
+// The script of Ubuntu 22.04 does not know --disable, ignores it, and does nothing.
+TEST_F(LoginTest, SessionsLeaveLogindAlsoWherePamCannotDisableAModule) {
+  constexpr char kSessions[] = "/etc/pam.d/common-session";
+  Set(R"({"login_needs_job": true})");
+  const v1::CommandResource command =
+      Step("c001", "sessions stay in the control group of their job").command();
+  StandInNode node("pam-auth-update", {"/etc/pam.d"});
+  for (const char* option : {"--disable", "--remove"}) {
+    SCOPED_TRACE(option);
+    node.Program("pam-auth-update", absl::StrCat("[[ $1 != ", option, " ]] || sed -i /pam_$2/d ",
+                                                 node.root(), kSessions));
+    node.Write(kSessions, "session optional pam_systemd.so\nsession required pam_unix.so\n");
+    EXPECT_NE(node.Run(command.unless()), 0);
+    EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+    EXPECT_EQ(node.Read(kSessions), "session required pam_unix.so\n");
+    EXPECT_EQ(node.Run(command.unless()), 0);
+  }
+}
+
 TEST_F(LoginTest, TheOthersAskTheCacheAndTheCacheGoesOut) {
   const std::string proxy = "/etc/apt/apt.conf.d/80muster-proxy";
   Set(R"({"package_cache_host": "login1"})");

@@ -5,13 +5,22 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import urllib.request
 
 import yaml
 
 PROVISIONING = pathlib.Path("/etc/grafana/provisioning")
-with open(os.environ["GF_SECURITY_ADMIN_PASSWORD__FILE"], encoding="ascii") as file:
-    PASSWORD = file.read()
+
+
+def setting(name, default):
+    """$__file{PATH} is the content of that file."""
+    text = os.environ.get(name, default)
+    found = re.fullmatch(r"\$__file\{(.*)\}", text)
+    return pathlib.Path(found[1]).read_text(encoding="ascii").strip() if found else text
+
+
+PASSWORD = setting("GF_SECURITY_ADMIN_PASSWORD", "admin")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -1,0 +1,121 @@
+// The roles prometheus and grafana: who may use Alertmanager and Grafana.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/unit/playbooks/roles_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
+
+namespace muster::controller {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kMonitoring[] = R"(
+- play: p
+  hosts: login
+  roles:
+    - prometheus
+    - {role: grafana, needs: [prometheus]}
+)";
+
+class MonitoringTest : public RolesFixture {
+ protected:
+  MonitoringTest() : RolesFixture(kMonitoring, {"prometheus", "grafana"}) {
+    Set(R"({"prometheus_host": "login1",
+            "grafana_repository": {"uris": ["http://mirror.example"], "key": "KEY"}})");
+  }
+};
+
+// The suffix __FILE is one of Grafana's containers.
+TEST_F(MonitoringTest, GrafanaReadsTheFileOfItsPassword) {
+  EXPECT_THAT(
+      File("login1", "/etc/systemd/system/grafana-server.service.d/muster.conf").content(),
+      HasSubstr("\nEnvironment=GF_SECURITY_ADMIN_PASSWORD=$__file{/etc/grafana/muster_admin_"
+                "password}\n"));
+}
+
+// curl, asking a Grafana that has the password in the file `password`.
+constexpr char kCurl[] = R"sh(
+folder=${0%/bin/*}
+for word; do
+  case $word in
+    admin:*) login=$word ;;
+    http://127.0.0.1:3000/*) url=$word ;;
+  esac
+done
+[[ -e $folder/runs ]] || exit 7
+[[ -n ${login:-} ]] || login=$(sed 's/^user = "\(.*\)"$/\1/')
+echo "$login" >>"$folder/logins"
+if [[ $login != "admin:$(<"$folder/password")" ]]; then printf 401; exit; fi
+printf 200
+[[ $url != */password ]] || sed 's/.*"newPassword": "\([^"]*\)".*/\1/' >"$folder/password"
+)sh";
+
+TEST_F(MonitoringTest, AGrafanaThatBeganWithoutTheFileLosesThePasswordThatEverybodyKnows) {
+  const v1::CommandResource command = Step("login1", "no password that everybody knows").command();
+  const std::string mark = "/etc/grafana/muster_admin_set";
+  StandInNode node("grafana", {"/etc/grafana"});
+  node.Program("curl", kCurl);
+  node.Write("/etc/grafana/muster_admin_password", "a/b+c=");
+  node.Write("/password", "admin\n");
+  EXPECT_EQ(node.Run(command.unless()), 0) << "Grafana does not run";
+
+  node.Write("/runs", "");
+  EXPECT_NE(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+  EXPECT_EQ(node.Read("/password"), "a/b+c=");
+  EXPECT_TRUE(node.Exists(mark));
+  std::filesystem::remove(node.root() + mark);
+  node.Write("/logins", "");
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Read("/logins"), "admin:a/b+c=\n") << "a wrong password counts";
+  // One that somebody has set is theirs, and is asked for once: wrong passwords lock their account.
+  node.Write("/password", "of-ann\n");
+  EXPECT_NE(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+  EXPECT_EQ(node.Read("/password"), "of-ann\n");
+  node.Write("/logins", "");
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Read("/logins"), "");
+}
+
+// Every user of the machine reaches it, and could silence alerts.
+TEST_F(MonitoringTest, AlertmanagerAsksForThePasswordThatPrometheusHas) {
+  constexpr char kFile[] = "/etc/muster-node/alertmanager-web.yml";
+  constexpr char kLogin[] = "/usr/local/lib/muster/alertmanager-login";
+  constexpr char kPassword[] = "/etc/prometheus/muster_alertmanager_password";
+  const v1::FileResource password = File("login1", kPassword);
+  EXPECT_EQ(password.group(), "prometheus");
+  EXPECT_EQ(password.mode(), 0640u);
+  const v1::Step step = Step("login1", "who may use Alertmanager");
+  EXPECT_TRUE(step.sensitive());
+  EXPECT_EQ(step.command().environment().at("PASSWORD"), password.content());
+  EXPECT_THAT(File("login1", "/etc/default/prometheus-alertmanager").content(),
+              HasSubstr(absl::StrCat(" --web.config.file=", kFile, " ")));
+  EXPECT_THAT(File("login1", "/etc/prometheus/prometheus.yml").content(),
+              HasSubstr(absl::StrCat("basic_auth: {username: muster, password_file: ", kPassword)));
+
+  StandInNode node("alertmanager", {"/etc/muster-node", "/usr/local/lib/muster"});
+  node.Install(kLogin, File("login1", kLogin).content());
+  node.Write("/etc/muster-node/other", "");
+  const auto run = [&](const std::string& word, const char* verb) {
+    return node.Run(std::vector<std::string>{"/usr/bin/env", "PASSWORD=" + word, kLogin, verb});
+  };
+  EXPECT_NE(run("one", "is-set"), 0);
+  EXPECT_EQ(run("one", "set"), 0) << node.output();
+  EXPECT_THAT(node.Read(kFile), HasSubstr("\nbasic_auth_users: {muster: \"$2b$10$"));
+  EXPECT_EQ(run("one", "is-set"), 0) << node.output();
+  EXPECT_NE(run("two", "is-set"), 0);
+  EXPECT_EQ(run("two", "set"), 0) << node.output();
+  EXPECT_EQ(run("two", "is-set"), 0) << node.output();
+  node.Write(kFile, "basic_auth_users: {}\n");
+  EXPECT_NE(run("two", "is-set"), 0);
+}
+
+}  // namespace
+}  // namespace muster::controller
