@@ -42,12 +42,19 @@ TEST_F(SessionTest, HandsMessagesOnInOrder) {
   EXPECT_FALSE(registry_->IsConnected(machine_.node_uuid));
 }
 
-// A plan of such a size that some of it waits while the agent does not read.
+// A plan of such a size that some of it waits while an agent with FixedWindows() does not read.
 v1::ControllerMessage LargePlan(const std::string& plan_id) {
   v1::ControllerMessage message;
   message.mutable_plan()->set_plan_id(plan_id);
   message.mutable_plan()->set_play_name(std::string(3 << 20, 'x'));
   return message;
+}
+
+// How the agent connects, or gRPC enlarges its windows on a busy machine until the plan is taken.
+grpc::ChannelArguments FixedWindows() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  return arguments;
 }
 
 // Waits until nobody refers to the bytes any more.
@@ -57,7 +64,9 @@ bool IsReleased(const std::weak_ptr<const std::string>& bytes) {
 }
 
 TEST_F(SessionTest, APlanIsSentFromTheBytesThatTheRunKeeps) {
-  const auto agent = Connected();
+  const auto agent = Open(Channel(Self(), FixedWindows()));
+  ASSERT_TRUE(agent->Hello("b1"));
+  ASSERT_TRUE(agent->IsWelcome());
   const v1::ControllerMessage plan = LargePlan("p1");
   auto kept = std::make_shared<const std::string>(plan.SerializeAsString());
   const std::weak_ptr<const std::string> bytes = kept;
@@ -75,7 +84,9 @@ TEST_F(SessionTest, APlanIsSentFromTheBytesThatTheRunKeeps) {
 }
 
 TEST_F(SessionTest, AStreamThatEndsReleasesThePlansThatItHasNotSent) {
-  const auto agent = Connected();
+  const auto agent = Open(Channel(Self(), FixedWindows()));
+  ASSERT_TRUE(agent->Hello("b1"));
+  ASSERT_TRUE(agent->IsWelcome());
   std::vector<std::weak_ptr<const std::string>> plans;
   for (const char* plan_id : {"written", "waits"}) {
     auto kept = std::make_shared<const std::string>(LargePlan(plan_id).SerializeAsString());
