@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/apply/run_options.h"
 #include "cli/apply/run_start.h"
+#include "cli/bootstrap/join_script.h"
 #include "cli/connection.h"
 #include "cli/inventory_folder/inventory_change.h"
 #include "cli/render/show.h"
@@ -26,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The tag of the task that tells a node the names of all others (roles/base).
+// The tag of the tasks that tell a node the names and addresses of all others (roles/base,
+// roles/boot_server).
 constexpr char kNamesTag[] = "names";
 
 // The nodes, and those whose configuration lists all nodes.
@@ -150,6 +152,24 @@ absl::StatusOr<int> TellNames(Context& context, Connection& connection, const Si
                  "apply "
               << options.playbook_path() << "` tells them\n";
   return told;
+}
+
+absl::StatusOr<int> TellLists(Context& context, Connection& connection,
+                              const SiteOptions& options) {
+  Words(context) << "\n== names and addresses of all nodes, on " << kListingNodes << std::endl;
+  absl::StatusOr<int> told = RunPlaybook(context, connection, options, {kListingNodes, kNamesTag});
+  if (!told.ok() || (*told != kExitClean && *told != kExitDetached))
+    std::cerr << "the boot server may not know the addresses yet: `"
+              << CommandThatTellsLists(options) << "`\n";
+  return told;
+}
+
+std::string CommandThatTellsLists(const SiteOptions& options) {
+  std::string command = absl::StrCat("muster apply ", options.playbook_path(), " --limit ",
+                                     kListingNodes, " --tags ", kNamesTag);
+  for (const std::string& assignment : options.extra_vars)
+    absl::StrAppend(&command, " -e ", ShellQuote(assignment));
+  return command;
 }
 
 absl::StatusOr<int> TakeIn(Context& context, Connection& connection, const SiteOptions& options,

@@ -28,7 +28,7 @@ struct SiteOptions {
   std::string inventory_path() const { return InSite(inventory); }
   std::string playbook_path() const { return InSite(playbook); }
   std::string InSite(const std::string& path) const;
-  // Whether the playbook has the part that tells a node the names of all others.
+  // Whether the playbook has the part that tells a node the names and addresses of all others.
   bool HasNamesTag() const;
 };
 
@@ -60,6 +60,13 @@ absl::StatusOr<int> RunPlaybook(Context& context, Connection& connection,
 // that of the run.
 absl::StatusOr<int> TellNames(Context& context, Connection& connection, const SiteOptions& options,
                               const std::set<std::string>& names);
+
+// Brings what lists all nodes on login and storage nodes up to date: /etc/hosts and the boot
+// server's addresses. Where that fails, the order to repeat goes to standard error. The exit code
+// is that of the run. REQUIRES: options.HasNamesTag().
+absl::StatusOr<int> TellLists(Context& context, Connection& connection, const SiteOptions& options);
+// The same as a command for a shell.
+std::string CommandThatTellsLists(const SiteOptions& options);
 
 // Nodes that have joined, on their way to jobs: the other workers learn their names, then the
 // playbook configures them and the nodes that list all nodes, and ends with what validates them.

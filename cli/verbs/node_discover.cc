@@ -1,6 +1,7 @@
 // muster node discover: machines that boot, tell of themselves and wait to become nodes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -17,6 +18,7 @@
 #include "cli/node_change/cluster_change.h"
 #include "cli/render/report/discovery_report.h"
 #include "cli/render/show.h"
+#include "cli/site/site_bundle.h"
 #include "cli/verbs/verbs.h"
 #include "cli/watch/terminal.h"
 #include "common/base/clock.h"
@@ -94,9 +96,14 @@ std::string Describe(const AdoptOptions& options, const std::string& nodes,
       absl::StrJoin(addition.changes, "\n"), "\n",
       NumberSteps(
           {absl::StrCat("write ", options.site.inventory_path(), " and apply it"),
-           "the machines reboot within half a minute, into what the inventory says; apply the role "
-           "boot_server before they ask for their addresses, or enter these in your own DHCP "
-           "server",
+           options.site.HasNamesTag()
+               ? absl::StrCat("apply the tag names of ", options.site.playbook_path(), " to ",
+                              kListingNodes,
+                              ", so that the boot server gives these addresses; enter MAC and "
+                              "address in a DHCP server of your own")
+               : "apply the role boot_server at once, or enter MAC and address in a DHCP server of "
+                 "your own",
+           "the machines reboot within half a minute, into what the inventory says",
            absl::StrCat("then `muster node add ", nodes, "` takes them into the cluster")}));
 }
 
@@ -108,6 +115,7 @@ absl::StatusOr<int> Adopt(Context& context, const AdoptOptions& options) {
   ASSIGN_OR_RETURN(const v1::ListUnknownMachinesResponse unknown, ReadUnknown(*connection));
   ASSIGN_OR_RETURN(const std::vector<Adoption> adoptions, MatchMachines(names, unknown, choice));
   ASSIGN_OR_RETURN(NodeAddition wanted, AdditionOf(options, names, adoptions));
+  const std::map<std::string, std::string> addresses = wanted.addresses;
   ASSIGN_OR_RETURN(const InventoryAddition addition,
                    PrepareAddition(*connection, options.site.inventory_path(), std::move(wanted)));
   if (!addition.present.empty())
@@ -115,8 +123,11 @@ absl::StatusOr<int> Adopt(Context& context, const AdoptOptions& options) {
         FoldHostlist(addition.present),
         ": in the inventory already: adopted before, or nodes of other machines, which "
         "get another MAC address by `muster inventory edit`"));
+  const bool tells = options.site.HasNamesTag();
+  if (tells) RETURN_IF_ERROR(PackSite(options.site.playbook_path()).status());
   const std::string nodes = FoldHostlist(names);
-  Words(context) << RenderAdoptions(adoptions) << Describe(options, nodes, addition) << std::flush;
+  Words(context) << RenderAdoptions(adoptions, addresses) << Describe(options, nodes, addition)
+                 << std::flush;
   if (options.site.plan) return kExitClean;
   if (!options.site.yes)
     RETURN_IF_ERROR(
@@ -128,7 +139,8 @@ absl::StatusOr<int> Adopt(Context& context, const AdoptOptions& options) {
   RETURN_IF_ERROR(CheckAdopted(*connection, nodes, adoptions));
   Words(context) << nodes << ": adopted; `muster boot show " << nodes << "` shows their boots"
                  << std::endl;
-  return kExitClean;
+  if (!tells) return kExitClean;
+  return TellLists(context, *connection, options.site);
 }
 
 void AddAdopt(CLI::App& discover, Context& context) {
@@ -170,10 +182,12 @@ void AddAdopt(CLI::App& discover, Context& context) {
       ->type_name("ADDRESS");
   adopt->add_option("--rack", options->rack, "Rack, if not that of the node that they are like")
       ->type_name("RACK");
-  AddInventoryOptions(*adopt, options->site);
+  AddSiteOptions(*adopt, options->site);
   adopt->footer(
       "Switch machines on one after the other, and their names follow. The nodes get an entry of\n"
-      "their own in the inventory, like that of their neighbour, with the MAC addresses.");
+      "their own in the inventory, like that of their neighbour, with the MAC addresses.\n"
+      "The boot server learns their addresses by the tag `names` of the playbook. Exit codes:\n"
+      "those of muster apply.");
   SetAction(adopt, context, [&context, options] { return Adopt(context, *options); });
 }
 

@@ -48,8 +48,8 @@ constexpr std::pair<absl::string_view, v1::BootPhase> kReports[] = {
 // Why a machine says that it was denied its boot.
 constexpr std::pair<absl::string_view, absl::string_view> kDenials[] = {
     {"signature",
-     "its firmware does not start the signed kernel image: it is not what was signed, or the "
-     "firmware does not trust the key"},
+     "its firmware does not start the signed kernel image: it is not what was signed, it was "
+     "revoked, or the firmware does not trust the key"},
     {"off",
      "Secure Boot is off in its firmware, which starts anything; switch it on, or have "
      "`boot_signed: enroll` give keys to firmware that is in setup mode"},

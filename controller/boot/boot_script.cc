@@ -29,9 +29,8 @@ std::string EchoOf(absl::string_view text) {
 // For as long as nobody answers, too: a script that ends with an error leaves the machine to the
 // firmware's next device.
 std::string AskAgain(absl::string_view self) {
-  return absl::StrCat(
-      ":again\necho muster: asking again in 30 s\nsleep 30\nchain --replace --autofree ", self,
-      " || goto again\n");
+  return absl::StrCat(":again\necho muster: asking again in ", kAskAgainSeconds, " s\nsleep ",
+                      kAskAgainSeconds, "\nchain --replace --autofree ", self, " || goto again\n");
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace muster::controller::boot {
 // success it would show its menu. `why` is one line for the console.
 std::string LocalDiskScript(absl::string_view why);
 
+// The pause of a script before it is asked for again.
+inline constexpr int kAskAgainSeconds = 30;
+
 // Asks again after a while, because a machine that is to boot an image has no disk to fall back to.
 // `self` is the address of the script.
 std::string RetryScript(absl::string_view why, absl::string_view self);

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "controller/boot/boot_script.h"
 
 namespace muster::controller::boot {
 
@@ -29,8 +30,8 @@ class UnknownMachines {
  public:
   static constexpr size_t kMax = 256;
   // A machine that asks after a longer silence than this has been switched on anew: it asks once,
-  // or again within seconds, and then tells of itself every 15 seconds.
-  static constexpr absl::Duration kSilence = absl::Seconds(20);
+  // or again after the pause of its script, and then tells of itself every 15 seconds.
+  static constexpr absl::Duration kSilence = absl::Seconds(kAskAgainSeconds + 15);
 
   // It asks what to boot. What it told before it was switched on last is forgotten.
   void Add(absl::string_view mac, absl::string_view peer, absl::Time now);

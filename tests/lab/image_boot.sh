@@ -62,10 +62,11 @@ assert [m for m in value["machines"] if m["mac"] == "'$stranger'" and int(m["fac
 wait_for $limit "what it tells" has_told
 muster node discover list
 wait_for 30 "a word on the console" says_on_console "waits to be adopted"
-show muster node discover adopt d002 --like d001 --address "$network.221" --bmc-address "$network.242" --site "$work" --yes
+show muster node discover adopt d002 --like d001 --address "$network.221" --bmc-address "$network.242" --site "$work" \
+  --playbook "$site/playbooks/boot.yaml" --yes
 expect_contains "$(cat "$work"/inventory/*.yaml)" "$stranger" "the inventory"
-apply "$site/playbooks/boot.yaml"
-expect_applied 0 "its address"
+expect_contains "$(lab exec login1 cat /etc/muster-boot/dnsmasq.conf)" "dhcp-host=$stranger,$network.221,d002" \
+  "its address"
 wait_for 120 "its reboot" is_off
 power_off
 power_on

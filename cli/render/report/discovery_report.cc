@@ -101,11 +101,15 @@ std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response) {
   return absl::StrCat(table.ToString(), Counted(waiting, "machine"), " to adopt\n", trouble);
 }
 
-std::string RenderAdoptions(const std::vector<Adoption>& adoptions) {
-  Table table({"NODE", "MAC", "SWITCH PORT", "MACHINE", "SERIAL", "GPUS"});
-  for (const auto& [name, machine] : adoptions)
-    table.AddRow({name, Tame(machine->mac()), PortOf(*machine), MachineOf(machine->facts()),
+std::string RenderAdoptions(const std::vector<Adoption>& adoptions,
+                            const std::map<std::string, std::string>& addresses) {
+  Table table({"NODE", "MAC", "ADDRESS", "SWITCH PORT", "MACHINE", "SERIAL", "GPUS"});
+  for (const auto& [name, machine] : adoptions) {
+    const auto address = addresses.find(name);
+    table.AddRow({name, Tame(machine->mac()), address == addresses.end() ? "-" : address->second,
+                  PortOf(*machine), MachineOf(machine->facts()),
                   CleanOrDash(machine->facts().machine().serial()), GpusOf(machine->facts())});
+  }
   return table.ToString();
 }
 

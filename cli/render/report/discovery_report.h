@@ -1,6 +1,7 @@
 // Machines that no inventory has and that tell of themselves, for people. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ namespace muster::cli {
 // In the order in which they were switched on.
 std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response);
 
-// Which machine is to become which node.
-std::string RenderAdoptions(const std::vector<Adoption>& adoptions);
+// Which machine is to become which node, with the address that its MAC address is to get, of those
+// in `addresses` by name.
+std::string RenderAdoptions(const std::vector<Adoption>& adoptions,
+                            const std::map<std::string, std::string>& addresses);
 
 }  // namespace muster::cli

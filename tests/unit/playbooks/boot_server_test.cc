@@ -64,6 +64,38 @@ TEST_F(BootServerRoleTest, HasALeaseForEachNode) {
   EXPECT_THAT(Settings(), HasSubstr("\ndhcp-lease-max=1004\n"));
 }
 
+// An adopted machine asks for its address within half a minute.
+TEST_F(BootServerRoleTest, LearnsTheAddressesOfNewNodesByThePartThatListsNodes) {
+  options_.tags = {"names"};
+  Set(R"({"boot_server_dhcp_range": "10.0.0.100,10.0.0.200,255.255.255.0"})");
+  EXPECT_THAT(Settings(), HasSubstr("\ndhcp-host=0c:42:a1:00:12:01,10.0.0.11,c001\n"));
+  const NodePlan compiled = Compile("login1");
+  ASSERT_OK(compiled.error);
+  ASSERT_EQ(compiled.plan->roles_size(), 1);
+  const v1::RolePlan& role = compiled.plan->roles(0);
+  std::vector<std::string> names;
+  for (const v1::Step& step : role.steps())
+    if (step.skip_reason().empty()) names.push_back(step.name());
+  EXPECT_THAT(names, ElementsAre("dnsmasq and iPXE", "folder of the boot server",
+                                 "settings of DHCP and TFTP"));
+  ASSERT_EQ(role.handlers_size(), 1);
+  EXPECT_EQ(role.handlers(0).name(), "restart the boot server");
+}
+
+// dnsmasq was restarted with a tftp-root that was not there, or with settings that an assert
+// refuses.
+TEST_F(BootServerRoleTest, ThePartThatListsNodesHasWhatTheSettingsName) {
+  options_.tags = {"names"};
+  site_["playbooks/roles/boot_server/files/snponly.efi"] = "signed";
+  Set(R"({"boot_server_loader": "snponly.efi"})");
+  EXPECT_THAT(Settings(), HasSubstr("\ntftp-root=/etc/muster-boot/tftp\n"));
+  EXPECT_EQ(File("login1", "/etc/muster-boot/tftp/snponly.efi").mode(), 0644u);
+  EXPECT_EQ(Step("login1", "iPXE for machines without UEFI").symlink().target(),
+            "/usr/lib/ipxe/undionly.kpxe");
+  Set(R"({"boot_server_interface": ""})");
+  EXPECT_FALSE(Compile("login1").error.ok());
+}
+
 TEST_F(BootServerRoleTest, ALoaderThatTheClusterHasSigned) {
   EXPECT_THAT(Settings(), HasSubstr("\ntftp-root=/usr/lib/ipxe\n"));
   site_["playbooks/roles/boot_server/files/snponly.efi"] = "signed";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_format.h"
+#include "controller/boot/boot_script.h"
 
 namespace muster::controller::boot {
 namespace {
@@ -58,6 +59,18 @@ TEST(UnknownMachinesTest, OneThatIsSwitchedOnAgainIsTheLast) {
   EXPECT_EQ(unknown.machines().front().first_seen, kStart + absl::Minutes(3));
   EXPECT_EQ(unknown.machines().front().facts, "");
   EXPECT_EQ(unknown.machines().front().requests, 2u);
+}
+
+// Its kernel does not come; the names go by the order of switching on.
+TEST(UnknownMachinesTest, OneThatFetchesAgainKeepsItsPlace) {
+  UnknownMachines unknown;
+  unknown.Add("a", "ipv4:10.0.0.1:1", kStart);
+  unknown.Add("b", "ipv4:10.0.0.2:1", kStart + absl::Seconds(5));
+  for (int i = 1; i <= 3; ++i)
+    unknown.Add("a", "ipv4:10.0.0.1:1", kStart + absl::Seconds(i * (kAskAgainSeconds + 1)));
+  EXPECT_EQ(unknown.machines().front().mac, "a");
+  EXPECT_EQ(unknown.machines().front().first_seen, kStart);
+  EXPECT_EQ(unknown.machines().front().requests, 4u);
 }
 
 TEST(UnknownMachinesTest, AFloodOfAddressesTakesNoMoreRoom) {

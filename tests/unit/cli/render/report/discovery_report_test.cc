@@ -70,7 +70,8 @@ TEST(DiscoveryReportTest, MachinesInTheOrderOfTheirComing) {
 
 TEST(DiscoveryReportTest, WhoBecomesWhom) {
   const v1::ListUnknownMachinesResponse response = ThreeMachines();
-  EXPECT_THAT(RenderAdoptions({{"c001", &response.machines(2)}, {"c002", &response.machines(1)}}),
+  EXPECT_THAT(RenderAdoptions({{"c001", &response.machines(2)}, {"c002", &response.machines(1)}},
+                              {{"c001", "10.0.0.17"}}),
               Said());
 }
 
