@@ -56,6 +56,6 @@ Takes GPU servers from bare machines to a running Slurm cluster: enrols them,
 applies playbooks to them and shows how they fare. With the playbooks and
 documents to start from."
   RECOMMENDS "openssh-client"
-  SUGGESTS "mmdebstrap, uidmap, bubblewrap, squashfs-tools, sbsigntool, systemd-boot-efi, binutils")
+  SUGGESTS "mmdebstrap, uidmap, bubblewrap, squashfs-tools, sbsigntool, systemd-boot-efi, binutils, xz-utils, zstd")
 
 include(CPack)

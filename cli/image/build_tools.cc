@@ -28,7 +28,11 @@ constexpr Tool kTools[] = {{"mmdebstrap", "mmdebstrap"}, {"newuidmap", "uidmap"}
 constexpr Tool kSigningTools[] = {{"openssl", "openssl"},
                                   {"objcopy", "binutils"},
                                   {"sbsign", "sbsigntool"},
-                                  {kEfiStub, "systemd-boot-efi"}};
+                                  {kEfiStub, "systemd-boot-efi"},
+                                  // Modules may be compressed.
+                                  {"gzip", "gzip"},
+                                  {"xz", "xz-utils"},
+                                  {"zstd", "zstd"}};
 
 bool IsInstalled(const std::string& program) {
   if (program[0] == '/') return ::access(program.c_str(), R_OK) == 0;

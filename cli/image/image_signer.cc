@@ -76,9 +76,13 @@ class Signer {
     v1::SignedKernel kernel;
     kernel.set_command_line(plan.command_line());
     kernel.set_certificate_sha256(certificate);
-    ASSIGN_OR_RETURN(*kernel.mutable_artifact(), SignFile(Path("joined.efi"), kSignedArtifact));
+    ASSIGN_OR_RETURN(
+        *kernel.mutable_artifact(),
+        SignFile(Path("joined.efi"), kSignedArtifact,
+                 absl::StrCat(plan.image().manifest().name(), "@", plan.image().digest())));
     if (plan.image().manifest().has_disk()) {
-      ASSIGN_OR_RETURN(*kernel.mutable_loader(), SignFile(kEfiLoader, kLoaderArtifact));
+      ASSIGN_OR_RETURN(*kernel.mutable_loader(),
+                       SignFile(kEfiLoader, kLoaderArtifact, kLoaderArtifact));
     }
     return UploadSigned(connection_, plan.image(), folder_, kernel, on_transfer_);
   }
@@ -86,10 +90,11 @@ class Signer {
  private:
   std::string Path(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
 
-  // Signs an EFI program into the file `name` of the folder.
-  absl::StatusOr<v1::ImageArtifact> SignFile(const std::string& program, absl::string_view name) {
+  // Signs an EFI program into the file `name` of the folder; `label` is for the ledger of the keys.
+  absl::StatusOr<v1::ImageArtifact> SignFile(const std::string& program, absl::string_view name,
+                                             const std::string& label) {
     const std::string path = Path(name);
-    RETURN_IF_ERROR(SignProgram(signing_.keys, program, path, processes_));
+    RETURN_IF_ERROR(SignProgram(signing_.keys, label, program, path, processes_));
     v1::ImageArtifact artifact;
     artifact.set_name(std::string(name));
     ASSIGN_OR_RETURN(*artifact.mutable_sha256(), sys::Sha256OfFile(path));

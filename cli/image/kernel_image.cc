@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/digest.h"
+#include "common/base/status.h"
 
 namespace muster::cli {
 namespace {
@@ -14,17 +19,56 @@ constexpr uint64_t kPage = 4096;
 constexpr size_t kPeOffsetAt = 60;
 constexpr size_t kSectionCountAt = 6, kOptionalSizeAt = 20, kOptionalAt = 24;
 constexpr size_t kImageBaseAt = 24, kAlignmentAt = 32;  // in the optional header
+constexpr size_t kSignaturesAt = 144;                   // in the optional header, a file's place
 constexpr size_t kSectionBytes = 40, kVirtualSizeAt = 8, kVirtualAddressAt = 12;
+constexpr size_t kNameBytes = 8, kFileSizeAt = 16, kFilePlaceAt = 20;
 constexpr uint64_t kPe32Plus = 0x20b;
+// The DigestInfo of SHA-256 (RFC 8017, 9.2), which ends in the digest.
+constexpr absl::string_view kDigestInfo(
+    "\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20", 19);
+constexpr size_t kDigestBytes = 32, kDigestDigits = 64;
+constexpr char kCommandLineSection[] = ".cmdline";
+constexpr absl::string_view kRootWord = "muster.sha256=";
 constexpr unsigned kFileMode = 0100600, kFolderMode = 040755;
+
+// Empty where it would reach beyond the end.
+absl::string_view Part(absl::string_view content, size_t at, size_t bytes) {
+  if (at > content.size() || bytes > content.size() - at) return {};
+  return content.substr(at, bytes);
+}
 
 // 0 beyond the end, which no header has where it matters.
 uint64_t ReadNumber(absl::string_view content, size_t at, size_t bytes) {
-  if (at > content.size() || bytes > content.size() - at) return 0;
+  const absl::string_view part = Part(content, at, bytes);
   uint64_t number = 0;
-  for (size_t i = bytes; i > 0; --i)
-    number = number << 8 | static_cast<unsigned char>(content[at + i - 1]);
+  for (size_t i = part.size(); i > 0; --i)
+    number = number << 8 | static_cast<unsigned char>(part[i - 1]);
   return number;
+}
+
+// Where the parts of a PE32+ program begin.
+struct Headers {
+  size_t optional = 0;
+  size_t sections = 0;  // the first
+  size_t section_count = 0;
+};
+absl::StatusOr<Headers> ReadHeaders(absl::string_view content) {
+  const size_t header = ReadNumber(content, kPeOffsetAt, 4);
+  const size_t optional = header + kOptionalAt;
+  if (content.substr(0, 2) != "MZ" || ReadNumber(content, header, 4) != 0x4550 ||
+      ReadNumber(content, optional, 2) != kPe32Plus)
+    return absl::InvalidArgumentError("it is no EFI program of a 64-bit machine");
+  return Headers{optional, optional + ReadNumber(content, header + kOptionalSizeAt, 2),
+                 ReadNumber(content, header + kSectionCountAt, 2)};
+}
+
+// The root that a command line names; "": none.
+std::string RootOf(absl::string_view command_line) {
+  for (absl::string_view word : absl::StrSplit(command_line, ' ')) {
+    if (absl::ConsumePrefix(&word, kRootWord) && IsSha256(word.substr(0, kDigestDigits)))
+      return std::string(word.substr(0, kDigestDigits));
+  }
+  return "";
 }
 
 uint64_t RoundUp(uint64_t number, uint64_t to) { return (number + to - 1) / to * to; }
@@ -50,23 +94,38 @@ void AddMember(std::string& archive, unsigned inode, const std::string& path, un
 }  // namespace
 
 absl::StatusOr<StubShape> ReadStub(absl::string_view content) {
-  const size_t header = ReadNumber(content, kPeOffsetAt, 4);
-  const size_t optional = header + kOptionalAt;
-  if (content.substr(0, 2) != "MZ" || ReadNumber(content, header, 4) != 0x4550 ||
-      ReadNumber(content, optional, 2) != kPe32Plus)
-    return absl::InvalidArgumentError("it is no EFI program of a 64-bit machine");
+  ASSIGN_OR_RETURN(const Headers headers, ReadHeaders(content));
   StubShape shape;
-  shape.image_base = ReadNumber(content, optional + kImageBaseAt, 8);
-  shape.alignment = std::max(kPage, ReadNumber(content, optional + kAlignmentAt, 4));
-  const size_t sections = ReadNumber(content, header + kSectionCountAt, 2);
-  const size_t first = optional + ReadNumber(content, header + kOptionalSizeAt, 2);
-  for (size_t i = 0; i < sections; ++i) {
-    const size_t at = first + i * kSectionBytes;
+  shape.image_base = ReadNumber(content, headers.optional + kImageBaseAt, 8);
+  shape.alignment = std::max(kPage, ReadNumber(content, headers.optional + kAlignmentAt, 4));
+  for (size_t i = 0; i < headers.section_count; ++i) {
+    const size_t at = headers.sections + i * kSectionBytes;
     shape.end = std::max(shape.end, ReadNumber(content, at + kVirtualSizeAt, 4) +
                                         ReadNumber(content, at + kVirtualAddressAt, 4));
   }
   if (shape.end == 0) return absl::InvalidArgumentError("it is an EFI program without sections");
   return shape;
+}
+
+absl::StatusOr<SignedProgram> ReadSignedProgram(absl::string_view content) {
+  ASSIGN_OR_RETURN(const Headers headers, ReadHeaders(content));
+  const size_t place = headers.optional + kSignaturesAt;
+  const absl::string_view signatures =
+      Part(content, ReadNumber(content, place, 4), ReadNumber(content, place + 4, 4));
+  const size_t info = signatures.find(kDigestInfo);
+  const absl::string_view digest = info == absl::string_view::npos
+                                       ? absl::string_view()
+                                       : Part(signatures, info + kDigestInfo.size(), kDigestBytes);
+  if (digest.empty()) return absl::InvalidArgumentError("it is an EFI program without a signature");
+  SignedProgram program;
+  program.digest = absl::BytesToHexString(digest);
+  for (size_t i = 0; i < headers.section_count; ++i) {
+    const size_t at = headers.sections + i * kSectionBytes;
+    if (Part(content, at, kNameBytes) != kCommandLineSection) continue;
+    program.root = RootOf(Part(content, ReadNumber(content, at + kFilePlaceAt, 4),
+                               ReadNumber(content, at + kFileSizeAt, 4)));
+  }
+  return program;
 }
 
 std::vector<std::string> JoinKernelImage(const std::string& stub, const StubShape& shape,

@@ -20,6 +20,17 @@ struct StubShape {
 // InvalidArgument: the content is no PE32+ program.
 absl::StatusOr<StubShape> ReadStub(absl::string_view content);
 
+// What a signed EFI program is known by.
+struct SignedProgram {
+  // The SHA-256, in lower-case hex, that was signed and by which firmware revokes it: of the
+  // program without its signatures, so that it stays the same when the program is signed again.
+  std::string digest;
+  // The SHA-256 of the root that its command line names; "": it names none.
+  std::string root;
+};
+// InvalidArgument: the content is no PE32+ program, or has no signature over a SHA-256.
+absl::StatusOr<SignedProgram> ReadSignedProgram(absl::string_view content);
+
 // A file that becomes a section, ".linux", ".initrd", ".cmdline", ".osrel" or ".uname" of
 // systemd-stub(7).
 struct KernelImageSection {

@@ -23,10 +23,10 @@ std::string AppendSignature(absl::string_view module, absl::string_view signatur
 
 // Signs all modules below usr/lib/modules/VERSION in `root`, but for those in `kernel`, which the
 // distribution has signed, with the db key of the folder `keys`; `scratch` is a folder for a while.
-// Signatures that they have, as those by a key that DKMS makes up, are replaced. Returns their
-// paths in the root. The same key makes the same bytes. InvalidArgument: the way there has a link,
-// which may lead out of the root, or a module is compressed, which hides its signature. REQUIRES:
-// nothing runs in the root.
+// Signatures that they have, as those by a key that DKMS makes up, are replaced; modules that are
+// compressed are so again, under their names. Returns their paths in the root. The same key makes
+// the same bytes. InvalidArgument: the way there has a link, which may lead out of the root.
+// REQUIRES: nothing runs in the root.
 absl::StatusOr<std::vector<std::string>> SignModules(const std::string& root,
                                                      const std::string& keys,
                                                      const std::string& scratch,

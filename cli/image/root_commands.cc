@@ -20,11 +20,11 @@ constexpr int kBaseFormat = 1;
 
 // What every image has, so that it boots and the agent runs in it.
 constexpr const char* kBasePackages[] = {
-    "systemd",         "systemd-sysv",    "dbus", "udev", "kmod", "iproute2",
-    "ca-certificates", "initramfs-tools", "zstd"};
+    "systemd",         "systemd-sysv",    "dbus", "udev",     "kmod", "iproute2",
+    "ca-certificates", "initramfs-tools", "zstd", "e2fsprogs"};
 
 // What writes a disk and boots it, in images of the kind `disk`.
-constexpr const char* kDiskPackages[] = {"fdisk", "dosfstools", "e2fsprogs", "systemd-boot-efi"};
+constexpr const char* kDiskPackages[] = {"fdisk", "dosfstools", "systemd-boot-efi"};
 constexpr char kXfsPackage[] = "xfsprogs";
 
 // Where /etc/resolv.conf leads to in a root with systemd-resolved, which does not run there.

@@ -1,4 +1,4 @@
-// muster image keys, sign: images that firmware with the cluster's own keys starts.
+// muster image keys, sign, revoke: images that firmware with the cluster's own keys starts.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -38,12 +38,15 @@ absl::StatusOr<int> MakeKeys(const KeysRecipe& options) {
   return kExitClean;
 }
 
+absl::StatusOr<std::string> KeysFolder(const std::string& option) {
+  if (!option.empty()) return AbsolutePath(option);
+  return absl::InvalidArgumentError(
+      "name the folder of the keys: --keys FOLDER; `muster image keys FOLDER` makes one");
+}
+
 absl::StatusOr<int> Sign(Context& context, const Signing& options) {
   Signing signing = options;
-  if (signing.keys.empty())
-    return absl::InvalidArgumentError(
-        "name the folder of the keys: --keys FOLDER; `muster image keys FOLDER` makes one");
-  signing.keys = AbsolutePath(options.keys);
+  ASSIGN_OR_RETURN(signing.keys, KeysFolder(options.keys));
   ASSIGN_OR_RETURN(Connection * connection, context.Connect());
   sys::RealProcessRunner processes;
   v1::Image image;
@@ -53,6 +56,15 @@ absl::StatusOr<int> Sign(Context& context, const Signing& options) {
     ASSIGN_OR_RETURN(image, SignImage(*connection, signing, processes, progress.callback()));
   }
   Show(context, image, [&] { return RenderSignedImage(image); });
+  return kExitClean;
+}
+
+absl::StatusOr<int> Revoke(const Revocation& options) {
+  Revocation revocation = options;
+  ASSIGN_OR_RETURN(revocation.folder, KeysFolder(options.folder));
+  sys::RealProcessRunner processes;
+  RETURN_IF_ERROR(RevokeSigned(revocation, processes,
+                               [](absl::string_view line) { std::cout << line << std::endl; }));
   return kExitClean;
 }
 
@@ -71,7 +83,7 @@ void AddImageSign(CLI::App& image, Context& context) {
       ->type_name("FILE");
   keys->add_option("--trust", recipe->trusted,
                    "A certificate in DER that firmware is to trust, too, such as that of its\n"
-                   "network card's own program; may be repeated")
+                   "network card's own program; may be repeated. The folder keeps it in trusted/")
       ->type_name("FILE");
   keys->footer(
       "Whoever has db.key can sign for all machines that trust it: keep the folder where\n"
@@ -84,9 +96,32 @@ void AddImageSign(CLI::App& image, Context& context) {
   sign->add_option("image", signing->image, "NAME, or NAME@DIGEST of a build")
       ->required()
       ->type_name("IMAGE");
-  sign->add_option("--keys", signing->keys, "The folder that `muster image keys` has made")
+  sign->add_option("--keys", signing->keys,
+                   "The folder that `muster image keys` has made, which lists what was signed")
       ->type_name("FOLDER");
   SetAction(sign, context, [&context, signing] { return Sign(context, *signing); });
+
+  CLI::App* revoke = image.add_subcommand(
+      "revoke", "Take back what was signed: make the list for firmware, on this machine");
+  const auto revocation = std::make_shared<Revocation>();
+  revoke
+      ->add_option("what", revocation->what,
+                   "NAME@DIGEST of a build that was signed with these keys; the file name of a\n"
+                   "loader, for all of it but the last one; or a signed file that the folder's\n"
+                   "list lacks, because an earlier version has signed it")
+      ->required()
+      ->type_name("WHAT");
+  revoke->add_option("--keys", revocation->folder, "The folder that `muster image keys` has made")
+      ->type_name("FOLDER");
+  revoke->add_flag("--force", revocation->force,
+                   "Boot loaders of disks, too, and files that may be one; disks that have such a\n"
+                   "loader boot no more");
+  revoke->footer(
+      "Writes dbx.auth and dbx.list into the folder, with all that was ever revoked. Copy both\n"
+      "to playbooks/roles/boot_revocations/files/, set boot_revocations: dbx.auth, and apply. It\n"
+      "holds on nodes that have run the role with Secure Boot on, and nowhere else, and for good:\n"
+      "what was revoked is not signed again.");
+  SetAction(revoke, context, [revocation] { return Revoke(*revocation); });
 }
 
 }  // namespace muster::cli

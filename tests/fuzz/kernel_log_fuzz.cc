@@ -33,6 +33,8 @@ void ReadLog(absl::string_view text) {
     if (!record.has_value() || !position.Take(record->sequence)) continue;
     auto event = ReadEvent(record->text, now, {}, [](absl::string_view) { return std::string(); });
     if (event.has_value()) board.AddEvent(*std::move(event), now);
+    const std::string device = MountedDevice(record->text);
+    if (!device.empty()) board.Clear(kConditionOfMount, device);
   }
   for (const ConditionRow& row : board.Rows()) {
     Expect(muster::health::FindCondition(row.condition) != nullptr);

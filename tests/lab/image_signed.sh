@@ -1,8 +1,8 @@
 #!/bin/bash
 # Secure Boot with the cluster's own keys: a machine whose firmware has none is given them by its first boot, and then
-# boots a signed kernel image and what that names, and joins. Of a kernel, a command line or a root with one other
-# byte, and from a loader that nobody has signed, it boots nothing. `./dev nightly boot` runs it: without hardware
-# support a boot takes minutes.
+# boots a signed kernel image and what that names, and joins. Of an image that was revoked, of a kernel, a command line
+# or a root with one other byte, and from a loader that nobody has signed, it boots nothing. `./dev nightly boot` runs
+# it: without hardware support a boot takes minutes.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh
 source "$(dirname "$0")/testing.sh"
@@ -39,6 +39,13 @@ expect_denied() {  # WHAT
   expect_contains "$(muster boot show d001)" "does not start the signed kernel image" "the reason"
   ! says_on_console "Linux version" || fail "a kernel ran"
   power_off
+}
+
+# Has d001's firmware told of it.
+revoke() {  # DIGEST KEYS
+  muster_of_user image revoke "signed@$1" --keys "$2"
+  cp "$2/dbx.auth" "$2/dbx.list" "$site/playbooks/roles/boot_revocations/files/"
+  apply "$site/playbooks/revocations.yaml" -e boot_revocations=dbx.auth --detailed-exitcode
 }
 
 machine_firmware=secure start_boot_server
@@ -119,7 +126,30 @@ expect_contains "$(muster exec d001 -- sh -c "modinfo -F signer $module; modprob
 muster exec d001 -- sh -c "rmmod dummy; head -c -40 $module >/tmp/dummy.ko; insmod /tmp/dummy.ko" &&
   fail "an unsigned module was taken"
 muster boot show
+
+step "an image that was signed once is revoked, and the one that runs is not"
+muster_of_user image sign "signed@$unsigned" --keys "$work/keys"
+cp -r "$work/keys" "$work/other-keys"
+chown -R "$user:" "$work/other-keys"
+cat >"$site/playbooks/revocations.yaml" <<'YAML'
+- play: what was revoked
+  hosts: d001
+  roles:
+    - {role: boot_revocations, when: boot_revocations != ""}
+YAML
+revoke "$whole" "$work/other-keys"
+expect_applied 3 "the image that runs"
+expect_contains "$APPLY_OUTPUT" "this node runs signed@${whole:0:12}, which was revoked" "the reason"
+muster exec d001 /usr/local/lib/muster/boot-revocations check && fail "the firmware was told of it"
+revoke "$unsigned" "$work/keys"
+expect_applied 2 "the other image"
+muster exec d001 /usr/local/lib/muster/boot-revocations check
+revoke "$unsigned" "$work/keys"
+expect_applied 0 "the same once more"
 power_off
+muster boot set d001 "signed@$unsigned"
+expect_denied "image, which was revoked"
+muster boot clear d001
 
 step "one other byte in the kernel, in the command line, in the root"
 change signed.efi HdrS

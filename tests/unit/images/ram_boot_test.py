@@ -12,7 +12,7 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "images/ram-boot/etc/initramfs-tools/scripts/muster"
 # What the functions that are run here take of busybox.
-APPLETS = ("cat", "head", "mkdir", "rm", "sh", "sha256sum", "sleep", "timeout", "tr", "wget")
+APPLETS = ("cat", "dd", "head", "mkdir", "rm", "sh", "sha256sum", "sleep", "timeout", "tr", "wget")
 DIGEST = hashlib.sha256(b"chunk").hexdigest()
 # A script that the initramfs sources as root, as seen from the folder of chunks.
 SOURCED = "scripts/init-bottom/ORDER"
@@ -60,7 +60,8 @@ class RamBoot(unittest.TestCase):
         for applet in APPLETS:
             (self.root / "tools" / applet).symlink_to(shutil.which("busybox"))
         script = SCRIPT.read_text()
-        for path, instead in (("/run/muster", "run/muster"), ("/sys/class/net", "net")):
+        for path, instead in (("/run/muster", "run/muster"), ("/sys/class/net", "net"), ("/etc/muster/keys", "keys"),
+                              ("/sys/firmware/efi/efivars", "efivars")):
             self.assertIn(path, script)
             script = script.replace(path, str(self.root / instead))
         (self.root / "script").write_text(script)
@@ -150,6 +151,27 @@ class RamBoot(unittest.TestCase):
                 code, said = self.run_script("_muster_mend /dev/vda4")
                 self.assertEqual((code, "a fault" in said), (0, status >= 4))
                 self.assertEqual((self.root / "called").read_text(), "-p /dev/vda4\n")
+
+    def program(self, name, *lines):
+        (self.root / "tools" / name).unlink(missing_ok=True)
+        (self.root / "tools" / name).write_text("\n".join((f"#!{self.root}/tools/sh", *lines, "")))
+        (self.root / "tools" / name).chmod(0o755)
+
+    def test_a_variable_that_firmware_has_is_made_writable_first(self):
+        for folder in ("keys", "efivars"):
+            (self.root / folder).mkdir()
+        (self.root / "keys/db.auth").write_text("ours")
+        variable = self.root / "efivars/db-guid"
+        variable.write_text("its maker's, and longer")
+        # An immutable file, also for root. A write replaces the whole value; a variable without one would be removed.
+        self.program("dd", f'[ -e "{self.root}/mutable" ] || {{ echo Operation not permitted >&2; exit 1; }}',
+                     'case " $* " in *" conv=notrunc "*) ;; *) echo truncated >&2; exit 1 ;; esac',
+                     f': >"{variable}"',
+                     f'exec {shutil.which("busybox")} dd "$@"')
+        self.assertEqual(self.run_script("_muster_give_key db guid"), (1, "db: Operation not permitted\n"))
+        self.program("chattr", f'[ "$*" != "-i {variable}" ] || echo >"{self.root}/mutable"')
+        self.assertEqual(self.run_script("_muster_give_key db guid"), (0, ""))
+        self.assertEqual(variable.read_bytes(), b"\x27\0\0\0ours")
 
     def test_a_disk_says_a_name_and_nothing_else(self):
         (self.root / "run/muster/state").write_text("muster.node=../c001\nmuster.node=-e\nmuster.root=/\n")

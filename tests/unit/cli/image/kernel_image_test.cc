@@ -61,6 +61,54 @@ TEST(KernelImageTest, WhatIsNoProgramIsRefused) {
   EXPECT_FALSE(ReadStub(of_32_bits).ok());
 }
 
+// The stub with a command line as its second section, and behind it a signature over this digest.
+std::string Signed(const std::string& command_line, const std::string& digest) {
+  std::string content = Stub();
+  constexpr size_t kOptional = 128 + 24, kSecond = kOptional + 240 + 40;
+  content.resize(512, '\0');
+  content.replace(kSecond, 8, ".cmdline");
+  Put(content, kSecond + 16, command_line.size(), 4);
+  Put(content, kSecond + 20, 512, 4);
+  content += command_line;
+  const std::string signature =
+      "\x30\x0d" +
+      std::string("\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20",
+                  19) +
+      digest;
+  Put(content, kOptional + 144, content.size(), 4);
+  Put(content, kOptional + 148, signature.size(), 4);
+  return content + signature;
+}
+
+TEST(KernelImageTest, ASignedProgramHasTheDigestThatWasSignedAndTheRootThatItBoots) {
+  const std::string root(64, 'a'), digest(32, '\xd1');
+  std::string digits;
+  for (int i = 0; i < 32; ++i) digits += "d1";
+  const auto read =
+      ReadSignedProgram(Signed("boot=muster muster.sha256=" + root + " panic=30", digest));
+  ASSERT_OK(read);
+  EXPECT_EQ(read->digest, digits);
+  EXPECT_EQ(read->root, root);
+  // The stub ends the section with zeros.
+  EXPECT_EQ(ReadSignedProgram(Signed("muster.sha256=" + root + std::string(9, '\0'), digest))->root,
+            root);
+  for (const std::string& none : {std::string(), std::string("quiet"),
+                                  "muster.sha256=" + root.substr(1), "xmuster.sha256=" + root})
+    EXPECT_EQ(ReadSignedProgram(Signed(none, digest))->root, "") << none;
+}
+
+TEST(KernelImageTest, AProgramWithoutAWholeSignatureIsNotASignedOne) {
+  const std::string whole = Signed("quiet", std::string(32, '\xd1'));
+  EXPECT_OK(ReadSignedProgram(whole));
+  std::string beyond = whole;
+  Put(beyond, 128 + 24 + 144, 0xffffffff, 4);
+  for (const std::string& wrong : {Stub(), Signed("quiet", std::string(31, '\xd1')),
+                                   whole.substr(0, whole.size() - 1), beyond})
+    EXPECT_THAT(ReadSignedProgram(wrong),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without a signature")));
+  EXPECT_EQ(ReadSignedProgram("MZ").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(KernelImageTest, FilesAreAddedToAnInitramfs) {
   const std::string added =
       AddToInitrd("initrd", {{"etc/keys/PK.auth", "the key"}, {"etc/keys/db.auth", "12345678"}});
