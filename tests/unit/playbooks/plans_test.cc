@@ -291,6 +291,9 @@ const absl::StatusOr<std::shared_ptr<const Playbook>>& ShippedSite() {
     FileTree tree;
     for (const auto& entry : std::filesystem::recursive_directory_iterator("playbooks"))
       if (entry.is_regular_file()) tree[entry.path().string()] = TextOf(entry.path());
+    // What a site copies into a role.
+    for (const char* name : {"dbx.auth", "dbx.list"})
+      tree[absl::StrCat("playbooks/roles/boot_revocations/files/", name)] = "REVOKED\n";
     return LoadPlaybook(tree, "playbooks/site.yaml");
   }());
   return site;
