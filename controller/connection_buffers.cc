@@ -2,8 +2,8 @@
 // something small every few seconds, and ten thousand of them would keep buffers for something
 // large.
 //
-// gRPC 1.51 makes all of these itself and lets nobody set their sizes, so the linker leads its
-// calls here (--wrap, see CMakeLists.txt).
+// gRPC 1.51 makes all of these itself and lets nobody set their sizes, so the linker redirects
+// its calls to the functions below (--wrap, see CMakeLists.txt).
 #include <openssl/bio.h>
 #include <openssl/ssl.h>
 
@@ -14,14 +14,14 @@
 namespace muster::controller {
 namespace {
 
-// Both directions between gRPC and OpenSSL. Before and while it shakes hands, gRPC drops what of
-// one read does not fit; when it sends, a record that does not fit is an error.
+// In each direction between gRPC and OpenSSL. Before and during the handshake gRPC drops the part
+// of a read that does not fit; when it sends, a record that does not fit is an error.
 constexpr size_t kPairBytes = 8 * 1024;
 static_assert(kPairBytes >= kMaxReadChunkBytes);
 static_assert(kPairBytes >= 2 * kMaxTlsFrameBytes);
 
-// Of gRPC's own two buffers between TLS and HTTP/2: what it asks for, and what it gets, which with
-// the slice's header just fits into 4 KiB.
+// gRPC's own two buffers between TLS and HTTP/2: the size that it asks for, and the size that it
+// gets, which with the slice's header just fits into 4 KiB.
 constexpr size_t kStagingBytes = 8 * 1024;
 constexpr size_t kSmallStagingBytes = 4 * 1024 - kSliceHeaderBytes;
 

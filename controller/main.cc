@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 
@@ -94,7 +95,7 @@ int main(int argc, char** argv) {
   using muster::controller::Flags;
   // gRPC 1.51 reads in pieces of 8 or 64 KiB, whatever its arguments say (constants.h), unless this
   // experiment is off. Read once, at the first use of gRPC.
-  setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", /*overwrite=*/0);
+  setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", /*overwrite=*/1);
   // Debian builds absl with deadlock detection, which orders all mutexes of the process at each
   // lock, behind a single lock of its own. Tests keep it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

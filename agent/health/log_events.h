@@ -34,7 +34,7 @@ bool IsDriverStart(absl::string_view text);
 absl::Span<const absl::string_view> ConditionsOfDriver();
 
 // The device whose file system the kernel has just mounted or unmounted, "sda1"; "": the line says
-// neither. A file system that had become read-only is gone, or well, by that.
+// neither. A mount or unmount ends the read-only state of the file system.
 std::string MountedDevice(absl::string_view text);
 // The condition that this ends for the device.
 inline constexpr absl::string_view kConditionOfMount = "disk_readonly";

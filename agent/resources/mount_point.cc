@@ -155,7 +155,7 @@ absl::Status MountPoint::PutUnit(const UnitStatus& status) {
     std::string quotas = XfsQuotas(before);
     if (pending.has_value() && absl::StartsWith(*pending, kOtherQuotas))
       quotas = pending->substr(kOtherQuotas.size());
-    if (MustMountAgain(before, wanted_) || pending == kMountAgain) {
+    if (before.source != wanted_.source || before.type != wanted_.type || pending == kMountAgain) {
       RETURN_IF_ERROR(SetPending(kMountAgain));
     } else if (quotas != XfsQuotas(wanted_)) {
       RETURN_IF_ERROR(SetPending(absl::StrCat(kOtherQuotas, quotas)));

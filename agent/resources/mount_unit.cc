@@ -161,10 +161,6 @@ MountUnit ParseMountUnit(absl::string_view text) {
   return unit;
 }
 
-bool MustMountAgain(const MountUnit& before, const MountUnit& wanted) {
-  return before.source != wanted.source || before.type != wanted.type;
-}
-
 std::string XfsQuotas(const MountUnit& unit) {
   std::set<absl::string_view> words;
   if (unit.type != "xfs") return "";

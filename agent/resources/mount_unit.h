@@ -36,10 +36,6 @@ std::string FormatMountUnit(const MountUnit& unit, absl::string_view path);
 // The reverse. Missing values are empty.
 MountUnit ParseMountUnit(absl::string_view text);
 
-// Whether a file system that is mounted by `before` has to be unmounted to become what `wanted`
-// says; for changes of options a remount is tried.
-bool MustMountAgain(const MountUnit& before, const MountUnit& wanted);
-
 // The options of an xfs that say what it counts, sorted and joined by commas. A remount succeeds
 // and leaves them as they are.
 std::string XfsQuotas(const MountUnit& unit);

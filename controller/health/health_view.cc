@@ -94,7 +94,7 @@ std::string NextOf(const Situation& situation, const Answer& answer, const Waits
       muster::health::HoldOf(answer.condition) == absl::InfiniteDuration())
     return absl::StrCat(
         "repair the node; it returns ",
-        // What its mount says ends like this as well, and is not cleared.
+        // Mounting anew ends a condition that the mount's own options show, too; clearing does not.
         answer.condition == "disk_readonly" ? "when its file system is mounted anew, " : "",
         "after a reboot, or by muster health clear NODE ", answer.condition);
   for (const Next& next : kNext) {

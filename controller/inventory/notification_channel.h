@@ -29,7 +29,7 @@ struct NotificationChannel {
   std::string ca;                  // PEM; trusted instead of the system's authorities; "": those
   std::vector<std::string> kinds;  // kinds and families; empty: all
   notify::Severity severity = notify::Severity::kInfo;  // the least that is taken
-  // For e-mail, and the login for Alertmanager, too.
+  // For e-mail; `user` and `password_secret` for Alertmanager, too.
   std::string from;
   std::vector<std::string> to;
   std::string user;             // "": no login

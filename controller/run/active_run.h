@@ -44,7 +44,8 @@ struct ActiveRun {
   std::shared_ptr<const HeldPlan> held;  // nullptr: the run follows the playbook
   std::vector<PlaybookEnding> endings;   // empty: there are none, or they are left out
   RunState state;
-  std::map<std::string, NodeLink> links;  // as its play began, for the question that follows
+  std::map<std::string, NodeLink>
+      links;  // as its play began, for the question that follows in the same Perform()
   // Nodes whose answer to another run's question the play waits for: that plan's id, by uuid.
   std::map<std::string, std::string> awaited_answers;
   RunActions pending;  // not yet carried out, because the store could not save what led to them

@@ -30,7 +30,8 @@ void ReportInbox::Take(std::vector<NodeReport> reports) {
     const size_t bytes = report.report->SpaceUsedLong();
     if (backlog_.size() < kMaxBacklog && backlog_bytes_ + bytes <= kMaxBacklogBytes) {
       backlog_bytes_ += bytes;
-      backlog_.push_back(std::move(report));
+      // A copy, without the other reports of its message, which are not counted.
+      backlog_.push_back({report.uuid, std::make_shared<const v1::Report>(*report.report)});
     } else {
       must_repeat_.insert(report.uuid);
       sessions_.Disconnect(report.uuid, absl::UnavailableError(

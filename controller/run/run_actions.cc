@@ -43,6 +43,7 @@ std::vector<RunValidationRecord> AskedValidations(const ActiveRun& run) {
 }  // namespace
 
 void RunEngine::Perform(ActiveRun& run, RunActions actions) {
+  run.links.clear();  // those of an earlier attempt are no longer true
   run.pending.insert(run.pending.end(), std::make_move_iterator(actions.begin()),
                      std::make_move_iterator(actions.end()));
   // Stored first, then acted on. Failures stay pending for the next Tick().

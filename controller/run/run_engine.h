@@ -82,7 +82,7 @@ class RunEngine {
   absl::Status Cancel(const std::string& run_id, const RunActor& actor);
   // The events for watchers; may be used without the engine.
   std::shared_ptr<const RunFeeds> feeds() const { return feeds_; }
-  // For whoever compiles later.
+  // For the threads that compile.
   std::shared_ptr<KeptFacts> kept_facts() const { return kept_facts_; }
 
   void OnConnected(const std::string& uuid, const v1::Hello& hello);

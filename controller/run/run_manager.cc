@@ -87,10 +87,10 @@ void RunManager::Handle(Queue::Batch events) {
     reporters.clear();
   };
   events.ForEach([&](Event& event) {
-    if (event.reports != nullptr) {
+    if (const auto message = std::exchange(event.reports, nullptr); message != nullptr) {
       reporters.insert(event.about);
-      for (const v1::Report& each : event.reports->reports())
-        reports.push_back({event.about, {event.reports, &each}});
+      for (const v1::Report& each : message->reports())
+        reports.push_back({event.about, {message, &each}});
       if (reports.size() >= kReportsTogether) store();
       return;
     }

@@ -29,8 +29,8 @@ struct RunNodeRecord;
 // administrators run in the caller's thread.
 class RunManager final : public AgentSessionListener {
  public:
-  // Limits on what one node may have waiting in the queue, measured in messages and in memory. An
-  // honest agent waits for the receipt of 128 reports.
+  // Limits on what one node may have waiting in the queue, in messages, each of at most 128
+  // reports, and in memory. An honest agent has at most 128 reports without a receipt.
   static constexpr size_t kMaxQueuedOfNode = 512;
   static constexpr size_t kMaxQueuedBytesOfNode = 16 * 1024 * 1024;
 

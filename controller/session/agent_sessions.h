@@ -41,7 +41,7 @@ class AgentSessionListener {
   virtual void OnFactsRefused(absl::string_view node_uuid, absl::string_view request_id,
                               const absl::Status& why) {}
   virtual void OnPlanReceipt(absl::string_view node_uuid, const v1::PlanReceipt& receipt) {}
-  // In the order of their sequences. Who needs them longer than the call keeps them.
+  // In the order of their sequences. A listener that needs them after the call keeps the pointer.
   virtual void OnReports(absl::string_view node_uuid,
                          const std::shared_ptr<const v1::Reports>& reports) {}
   virtual void OnProgress(absl::string_view node_uuid, const v1::StepProgress& progress) {}

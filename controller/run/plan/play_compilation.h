@@ -14,6 +14,8 @@
 
 namespace muster::controller {
 
+class KeptFacts;
+
 // Everything that a compilation needs to know about its run, which may end meanwhile.
 struct PlayWork {
   std::string run_id;
@@ -49,8 +51,6 @@ struct PlanBatch {
 
 // The number of plans that exist as objects at the same time.
 inline constexpr size_t kPlanBatch = 128;
-
-class KeptFacts;
 
 // Compiles with the newest facts, numbers the plans, stores the contents that they name and hands
 // them over, kPlanBatch at a time. Stops when `take` returns false. Needs no lock; takes seconds in

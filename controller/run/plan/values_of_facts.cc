@@ -15,13 +15,9 @@
 namespace muster::controller {
 
 absl::StatusOr<FactsByNode> ReadAllFacts(Store& store) {
-  FactsByNode facts;
-  const v1::Facts type;
-  RETURN_IF_ERROR(ForEachFacts(store, [&](const std::string& name, const std::string& text) {
-    std::optional<Value> value = FoldMessage(type, text);
-    if (value.has_value()) facts[name] = *std::move(value);
-  }));
-  return facts;
+  KeptFacts none;
+  ASSIGN_OR_RETURN(const std::unique_ptr<KeptFacts::Values> values, none.Take(store));
+  return std::move(values->facts);
 }
 
 absl::StatusOr<std::unique_ptr<KeptFacts::Values>> KeptFacts::Take(Store& store) {

@@ -29,10 +29,10 @@ class KeptFacts {
   };
 
   // The values of now, as ReadAllFacts() reads them; the caller gives them back when it has used
-  // them. Who asks meanwhile gets others, made of all facts.
+  // them. A caller that asks in between gets new values, made of all facts.
   absl::StatusOr<std::unique_ptr<Values>> Take(Store& store);
   void GiveBack(std::unique_ptr<Values> values);
-  // Frees the memory, as no play is at hand.
+  // Frees the memory; for when no run is active.
   void Forget();
 
  private:

@@ -1,7 +1,12 @@
 // What musterd is linked with so that thousands of connections take little memory.
+#include <grpc/event_engine/memory_allocator.h>
+#include <grpc/slice.h>
 #include <gtest/gtest.h>
 #include <openssl/bio.h>
 #include <openssl/ssl.h>
+
+#include <map>
+#include <memory>
 
 #ifndef MUSTER_SANITIZED
 #include <jemalloc/jemalloc.h>
@@ -26,6 +31,26 @@ TEST(Memory, ConnectionsHaveSmallPairsBetweenGrpcAndTls) {
   EXPECT_EQ(BIO_get_write_buf_size(second, 0), 8 * 1024);
   BIO_free(first);
   BIO_free(second);
+}
+
+// An allocator without a limit.
+class Unlimited final : public grpc_event_engine::experimental::internal::MemoryAllocatorImpl {
+ public:
+  size_t Reserve(grpc_event_engine::experimental::MemoryRequest request) override {
+    return request.max();
+  }
+  void Release(size_t) override {}
+  void Shutdown() override {}
+};
+
+// Of the two buffers between TLS and HTTP/2, by the size that gRPC asks for, and of nothing else.
+TEST(Memory, ConnectionsHaveSmallBuffersBetweenTlsAndHttp2) {
+  grpc_event_engine::experimental::MemoryAllocator allocator(std::make_shared<Unlimited>());
+  for (const auto& [asked, given] : std::map<size_t, size_t>{{8192, 4056}, {8191, 8191}}) {
+    const grpc_slice slice = allocator.MakeSlice(asked);
+    EXPECT_EQ(GRPC_SLICE_LENGTH(slice), given);
+    grpc_slice_unref(slice);
+  }
 }
 
 #ifndef MUSTER_SANITIZED

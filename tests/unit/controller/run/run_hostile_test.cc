@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
 #include "controller/run/reboot_permits.h"
+#include "controller/run/report_inbox.h"
 #include "controller/run/run_manager.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/unit/controller/run/run_fixture.h"
@@ -9,6 +10,7 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::SizeIs;
 
@@ -160,6 +162,24 @@ TEST_F(RunHostileTest, ReportsAreChargedForWhatTheyTake) {
   EXPECT_FALSE(sessions_.IsConnected("ua"));
   manager.OnReports("ub", InOneMessage(Report("r-1/0", 1)));
   EXPECT_TRUE(sessions_.IsConnected("ub"));
+}
+
+// A huge one beside it would be kept without being counted.
+TEST_F(RunHostileTest, AReportThatWaitsDoesNotKeepItsMessage) {
+  auto message = std::make_shared<v1::Reports>();
+  *message->add_reports() = Report("r-1/0", 1);
+  std::vector<std::string> seen;
+  absl::Status store = absl::UnavailableError("the disk is full");
+  ReportInbox inbox(sessions_, [&](absl::Span<const NodeReport> reports) {
+    for (const NodeReport& each : reports)
+      if (store.ok()) seen.push_back(each.uuid + " " + each.report->plan_id());
+    return store;
+  });
+  inbox.Take({{"ua", {message, &message->reports(0)}}});
+  EXPECT_EQ(message.use_count(), 1);
+  store = absl::OkStatus();
+  inbox.Retry();
+  EXPECT_THAT(seen, ElementsAre("ua r-1/0"));
 }
 
 }  // namespace
