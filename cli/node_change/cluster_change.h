@@ -62,8 +62,8 @@ absl::StatusOr<int> TellNames(Context& context, Connection& connection, const Si
                               const std::set<std::string>& names);
 
 // Brings what lists all nodes on login and storage nodes up to date: /etc/hosts and the boot
-// server's addresses. Where that fails, the order to repeat goes to standard error. The exit code
-// is that of the run. REQUIRES: options.HasNamesTag().
+// server's addresses. Where that fails, the command that repeats it goes to standard error. The
+// exit code is that of the run. REQUIRES: options.HasNamesTag().
 absl::StatusOr<int> TellLists(Context& context, Connection& connection, const SiteOptions& options);
 // The same as a command for a shell.
 std::string CommandThatTellsLists(const SiteOptions& options);

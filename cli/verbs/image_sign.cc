@@ -8,8 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "cli/absolute_path.h"
 #include "cli/connection.h"
-#include "cli/image/image_signer.h"
-#include "cli/image/signing_keys.h"
+#include "cli/image/signing/image_signer.h"
+#include "cli/image/signing/signing_keys.h"
+#include "cli/image/signing/signing_revocation.h"
 #include "cli/image/transfer_progress.h"
 #include "cli/render/report/image_report.h"
 #include "cli/render/show.h"
@@ -113,9 +114,10 @@ void AddImageSign(CLI::App& image, Context& context) {
       ->type_name("WHAT");
   revoke->add_option("--keys", revocation->folder, "The folder that `muster image keys` has made")
       ->type_name("FOLDER");
-  revoke->add_flag("--force", revocation->force,
-                   "Boot loaders of disks, too, and files that may be one; disks that have such a\n"
-                   "loader boot no more");
+  revoke->add_flag(
+      "--force", revocation->force,
+      "Also revoke boot loaders of disks, and files that may be one; disks with such a\n"
+      "loader no longer boot");
   revoke->footer(
       "Writes dbx.auth and dbx.list into the folder, with all that was ever revoked. Copy both\n"
       "to playbooks/roles/boot_revocations/files/, set boot_revocations: dbx.auth, and apply. It\n"

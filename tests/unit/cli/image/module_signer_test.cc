@@ -1,4 +1,4 @@
-#include "cli/image/module_signer.h"
+#include "cli/image/signing/module_signer.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "cli/image/signing_keys.h"
+#include "cli/image/signing/signing_keys.h"
 
 #include <filesystem>
 #include <fstream>
@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/image/build_tools.h"
 #include "cli/image/kernel_image.h"
+#include "cli/image/signing/signing_revocation.h"
 #include "common/sys/process/process.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/temp_dir.h"
@@ -169,6 +170,24 @@ TEST_F(SigningTest, EachListHasAllThatWasRevoked) {
   EXPECT_EQ(Read("dbx.esl").size(), 2 * first.size());
   EXPECT_THAT(Read("dbx.esl"), StartsWith(first));
   EXPECT_EQ(Told().size(), 2u);
+}
+
+// The ledger had what firmware was never given.
+TEST_F(SigningTest, AFolderThatLacksAKeyRevokesNothing) {
+  ASSERT_OK(Sign(Image()));
+  for (const char* what : {"key", "pem", "der"}) fs::remove(keys_ + "/db." + what);
+  EXPECT_THAT(Revoke({"worker@11111111"}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("has no db.key")));
+  EXPECT_FALSE(fs::exists(keys_ + "/revoked"));
+  EXPECT_FALSE(fs::exists(keys_ + "/dbx.auth"));
+}
+
+// It was signed first, and the message named a file that was gone.
+TEST_F(SigningTest, ANameWithBlanksIsRefusedByThisName) {
+  EXPECT_THAT(Sign("my loader.efi", temp_.path() + "/missing.efi"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'my loader.efi'")));
+  EXPECT_THAT(Revoke({temp_.path() + "/my loader.efi"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'my loader.efi'")));
 }
 
 // Each call signed the list anew, in which the time is, so that every node got another file.

@@ -1,4 +1,4 @@
-#include "cli/image/signing_ledger.h"
+#include "cli/image/signing/signing_ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

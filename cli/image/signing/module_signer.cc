@@ -1,4 +1,4 @@
-#include "cli/image/module_signer.h"
+#include "cli/image/signing/module_signer.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -25,9 +25,9 @@ constexpr char kIsCms = 2;            // PKEY_ID_PKCS7
 constexpr size_t kTrailerBytes = 12;  // struct module_signature
 constexpr size_t kMaxModuleBytes = size_t{512} << 20;
 
-// How DKMS compresses modules where the kernel's own are compressed. `pack` replaces a file by one
-// with the suffix, `unpack` that by one without it. One thread makes the same bytes on every
-// machine; the kernel reads no other check of xz.
+// How DKMS compresses modules where the kernel's own are compressed. `pack` replaces a file by its
+// compressed form, named with the suffix; `unpack` does the reverse. One thread makes the same
+// bytes on every machine; the kernel reads no other check of xz.
 struct Packing {
   const char* suffix;
   const char* pack;
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<std::string>> FindModules(const std::string& root) {
   return found;
 }
 
-// Signs one module, whose content is `found`, through files in a folder for a while.
+// Signs one module, whose content is `found`, through temporary files.
 class ModuleSigner {
  public:
   ModuleSigner(const std::string& keys, const std::string& scratch, sys::ProcessRunner& processes)

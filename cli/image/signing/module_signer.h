@@ -22,11 +22,11 @@ absl::StatusOr<std::string> WithoutSignature(absl::string_view module);
 std::string AppendSignature(absl::string_view module, absl::string_view signature);
 
 // Signs all modules below usr/lib/modules/VERSION in `root`, but for those in `kernel`, which the
-// distribution has signed, with the db key of the folder `keys`; `scratch` is a folder for a while.
-// Signatures that they have, as those by a key that DKMS makes up, are replaced; modules that are
-// compressed are so again, under their names. Returns their paths in the root. The same key makes
-// the same bytes. InvalidArgument: the way there has a link, which may lead out of the root.
-// REQUIRES: nothing runs in the root.
+// distribution has signed, with the db key of the folder `keys`; `scratch` is a folder for
+// temporary files. Signatures that they have, as those by a key that DKMS makes up, are replaced;
+// modules that are compressed are so again, under their names. Returns their paths in the root. The
+// same key makes the same bytes. InvalidArgument: the way there has a link, which may lead out of
+// the root. REQUIRES: nothing runs in the root.
 absl::StatusOr<std::vector<std::string>> SignModules(const std::string& root,
                                                      const std::string& keys,
                                                      const std::string& scratch,

@@ -1,9 +1,10 @@
-#include "cli/image/signing_ledger.h"
+#include "cli/image/signing/signing_ledger.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -41,6 +42,14 @@ std::string WriteSigningLedger(const SigningLedger& ledger) {
 bool IsImageLabel(const std::string& label) {
   const absl::StatusOr<ImageReference> image = ParseImageReference(label);
   return image.ok() && !image->digest.empty();
+}
+
+absl::Status CheckLabel(const std::string& label) {
+  if (std::all_of(label.begin(), label.end(), absl::ascii_isgraph)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", label,
+                   "' contains blanks, or letters beyond ASCII, which a line of the ledger cannot "
+                   "have; rename the file"));
 }
 
 std::string ShownLabel(const std::string& label) {
@@ -91,10 +100,9 @@ absl::StatusOr<SigningLedger> FindMeant(const SigningLedger& ledger, const std::
   std::copy_if(named.begin(), named.end(), std::back_inserter(meant),
                [&](const SignedEntry& each) { return !IsLoaderInUse(ledger, each); });
   if (!meant.empty()) return meant;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "of ", what,
-      " nothing else was signed than the one by which machines start: sign a newer one "
-      "first"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the only ", what,
+                   " that was signed is the one by which machines start: sign a newer one first"));
 }
 
 SigningLedger OthersOfRoot(const SigningLedger& all, const SigningLedger& revoked,

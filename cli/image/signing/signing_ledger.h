@@ -1,9 +1,10 @@
-// What the keys of a folder have signed, and what of it firmware is to start no more. Pure.
+// What the keys of a folder have signed, and which of it firmware must no longer start. Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -23,10 +24,12 @@ std::string WriteSigningLedger(const SigningLedger& ledger);
 
 // Images are named by a digest; loaders have one name for all that follow each other.
 bool IsImageLabel(const std::string& label);
+// InvalidArgument: it contains blanks.
+absl::Status CheckLabel(const std::string& label);
 // With 12 digits of the image's digest.
 std::string ShownLabel(const std::string& label);
 
-// Puts the entry last, and leaves it there once.
+// Appends the entry; an earlier one of the same digest goes.
 void AddSigned(SigningLedger& ledger, SignedEntry entry);
 // nullptr: the ledger has no such digest.
 const SignedEntry* FindSigned(const SigningLedger& ledger, absl::string_view digest);

@@ -1,4 +1,4 @@
-#include "cli/image/image_signer.h"
+#include "cli/image/signing/image_signer.h"
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 #include "cli/image/build_tools.h"
 #include "cli/image/image_transfer.h"
 #include "cli/image/kernel_image.h"
-#include "cli/image/signing_keys.h"
+#include "cli/image/signing/signing_keys.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 #include "common/sys/large_file.h"
