@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/image/kernel_image.h"
-#include "cli/image/signing_ledger.h"
+#include "cli/image/signing/signing_ledger.h"
 #include "common/base/digest.h"
 #include "tests/fuzz/fuzz_target.h"
 

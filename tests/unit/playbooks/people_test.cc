@@ -126,9 +126,6 @@ TEST_F(PeopleTest, ADisabledAccountOfTheDirectoryStaysOut) {
 TEST_F(PeopleTest, TheDirectoryHasNothingToSayOfPeopleOfTheInventory) {
   SetDirectory();
   EXPECT_THAT(SssdConf(), HasSubstr("\nfilter_users = root,slurm,munge,ann,boss\n"));
-  // It may be an account of the directory.
-  Set(R"({"ssh_admin_user": "installer"})");
-  EXPECT_THAT(SssdConf(), HasSubstr("\nfilter_users = root,slurm,munge,ann,boss\n"));
 }
 
 TEST_F(PeopleTest, AProfileOfAuthselectThatTheSiteMadeStays) {
