@@ -86,3 +86,4 @@ wait_for $limit "the refusal" has_step refused
 expect_contains "$(muster boot show d001)" "but is to have $root" "both digests"
 says_on_console "but is to have $root" || fail "the console does not say it"
 ! says_on_console "Welcome to" || fail "a system came up"
+echo PASSED

@@ -43,7 +43,7 @@ class Unlimited final : public grpc_event_engine::experimental::internal::Memory
   void Shutdown() override {}
 };
 
-// Of the two buffers between TLS and HTTP/2, by the size that gRPC asks for, and of nothing else.
+// gRPC asks for 8 KiB for the two buffers between TLS and HTTP/2; other sizes are given as asked.
 TEST(Memory, ConnectionsHaveSmallBuffersBetweenTlsAndHttp2) {
   grpc_event_engine::experimental::MemoryAllocator allocator(std::make_shared<Unlimited>());
   for (const auto& [asked, given] : std::map<size_t, size_t>{{8192, 4056}, {8191, 8191}}) {

@@ -88,7 +88,7 @@ echo "boot=muster muster.sha256=$one panic=30" >"$root/proc/cmdline"
 expect 1 write "a root that was revoked"
 expect_contains "$output" "this node runs worker@1, which was revoked" "the reason"
 [[ ! -e $dbx ]] || fail "the firmware was told"
-# Of another signing of the same root, a node boots on.
+# A node may run another signing of the same root.
 echo "boot=muster muster.sha256=$two" >"$root/proc/cmdline"
 expect 0 write "a root that is signed anew"
 

@@ -1,5 +1,5 @@
-// Who people are on a node, by the roles people, sssd and container_runtime: the groups of the
-// inventory, the accounts of a directory, and ids in containers.
+// The roles people, sssd and container_runtime: the groups of the inventory, the accounts of a
+// directory, and ids in containers.
 #include <string>
 
 #include <gmock/gmock.h>

@@ -67,7 +67,7 @@ if [[ $1 == restart ]]; then touch restarted; . ./restart; else . ./is-active; f
     node_.Write("/reconfigure", "exit 0\n");
   }
 
-  // Its clock goes on by 20 s where it sleeps, and hardly otherwise.
+  // A sleep moves its clock on by 20 s; nothing else takes time.
   int Adopt(const std::string& node, const std::vector<std::string>& words = {}) {
     node_.Install(kAdopt, absl::StrReplaceAll(
                               File(node, kAdopt).content(),

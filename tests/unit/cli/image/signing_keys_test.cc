@@ -66,8 +66,7 @@ class SigningTest : public ::testing::Test {
     made_ = nullptr;
   }
   void SetUp() override {
-    if (const absl::Status tools = CheckSigningTools(); !tools.ok())
-      GTEST_SKIP() << tools.message();
+    ASSERT_OK(CheckSigningTools());
     fs::copy(made_->path() + "/keys", keys_, fs::copy_options::recursive);
   }
   std::string Read(const std::string& name) {

@@ -74,7 +74,7 @@ TEST_F(KeptFactsTest, UnchangedOnesAreNotMadeAgain) {
   kept_.GiveBack(std::move(values));
   EXPECT_EQ(Take()->facts.at("a"), "as it was made");
 
-  // Who comes while another has them makes its own, and so does who comes after Forget().
+  // A caller that asks while another has them gets its own, and so does one after Forget().
   EXPECT_EQ(HostnameOf(*Take(), "a"), "a1");
   values = Take();
   values->facts["a"] = "as it was made";
