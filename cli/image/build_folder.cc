@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kBasePrefix[] = "base-";
+constexpr char kRolePrefix[] = "role-";
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -38,6 +39,9 @@ bool IsPlainPath(const std::string& path) {
                   absl::StrContains("/._+-", c);
          });
 }
+
+// Of a digest in a file's name.
+std::string Short(const std::string& digest) { return digest.substr(0, 32); }
 
 absl::Time ModifiedAt(const std::string& path) {
   struct stat info;
@@ -84,9 +88,10 @@ absl::StatusOr<std::unique_ptr<BuildFolder>> BuildFolder::Open(const std::string
   RETURN_IF_ERROR(folder->RemoveBuild());
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
   for (const std::string& name : names) {
-    const std::string base = absl::StrCat(path, "/", name);
-    if (absl::StartsWith(name, kBasePrefix) && ModifiedAt(base) < now - kBaseLife)
-      RETURN_IF_ERROR(files.Remove(base, /*recursive=*/false));
+    const std::string layer = absl::StrCat(path, "/", name);
+    if ((absl::StartsWith(name, kBasePrefix) || absl::StartsWith(name, kRolePrefix)) &&
+        ModifiedAt(layer) < now - kLayerLife)
+      RETURN_IF_ERROR(files.Remove(layer, /*recursive=*/false));
   }
   for (const std::string& each : {folder->build_, folder->Root(), folder->Exchange(),
                                   folder->Exchange() + "/blobs", folder->Result()})
@@ -111,16 +116,35 @@ absl::Status BuildFolder::RemoveBuild() {
 }
 
 std::string BuildFolder::BasePath(const std::string& digest) const {
-  return absl::StrCat(path_, "/", kBasePrefix, digest.substr(0, 32), ".tar");
+  return absl::StrCat(path_, "/", kBasePrefix, Short(digest), ".tar");
 }
 
-bool BuildFolder::UseBase(const std::string& digest) {
-  return ::utimensat(AT_FDCWD, BasePath(digest).c_str(), nullptr, 0) == 0;
+std::string BuildFolder::RolePath(const std::string& base_digest, const std::string& digest) const {
+  return absl::StrCat(path_, "/", kRolePrefix, Short(base_digest), "-", Short(digest), ".tar");
+}
+
+bool BuildFolder::Use(const std::string& path) {
+  return ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0;
 }
 
 absl::Status BuildFolder::KeepBase(const std::string& digest) {
-  if (::rename(NewBase().c_str(), BasePath(digest).c_str()) == 0) return absl::OkStatus();
-  return ErrnoStatus(errno, absl::StrCat("keeping the layer ", BasePath(digest)));
+  const std::string above = absl::StrCat(kRolePrefix, Short(digest), "-");
+  sys::RealFileSystem files;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path_));
+  for (const std::string& name : names) {
+    if (absl::StartsWith(name, above))
+      RETURN_IF_ERROR(files.Remove(absl::StrCat(path_, "/", name), /*recursive=*/false));
+  }
+  return Keep(BasePath(digest));
+}
+
+absl::Status BuildFolder::KeepRole(const std::string& base_digest, const std::string& digest) {
+  return Keep(RolePath(base_digest, digest));
+}
+
+absl::Status BuildFolder::Keep(const std::string& path) {
+  if (::rename(NewLayer().c_str(), path.c_str()) == 0) return absl::OkStatus();
+  return ErrnoStatus(errno, absl::StrCat("keeping the layer ", path));
 }
 
 }  // namespace muster::cli

@@ -21,7 +21,7 @@ absl::StatusOr<std::string> BuildFolderPath(const std::string& wanted);
 class BuildFolder {
  public:
   // A layer that was not used for so long is removed.
-  static constexpr absl::Duration kBaseLife = absl::Hours(24 * 7);
+  static constexpr absl::Duration kLayerLife = absl::Hours(24 * 7);
 
   // Makes the folder (0700), removes what a build that was killed has left and old layers.
   // FailedPrecondition: another build is running there. `processes` must outlive the object.
@@ -40,13 +40,17 @@ class BuildFolder {
   const std::string& Scratch() const { return scratch_; }
   std::string File(const std::string& name) const { return build_ + "/" + name; }
 
-  // The file of a layer, whether it is there or not.
+  // The file of a base, whether it is there or not, and of a role's layer above it.
   std::string BasePath(const std::string& digest) const;
-  // Whether the layer is there; it counts as used now.
-  bool UseBase(const std::string& digest);
-  // Gives the layer that was made at NewBase() its name.
+  std::string RolePath(const std::string& base_digest, const std::string& digest) const;
+  // Whether that file is there; it counts as used now.
+  bool Use(const std::string& path);
+  // Gives the base that was made at NewLayer() its name, and removes the layers above an earlier
+  // one: it may have been another.
   absl::Status KeepBase(const std::string& digest);
-  std::string NewBase() const { return build_ + "/base.tar"; }
+  // Gives the layer that was made there its name.
+  absl::Status KeepRole(const std::string& base_digest, const std::string& digest);
+  std::string NewLayer() const { return build_ + "/layer.tar"; }
 
  private:
   BuildFolder(std::string path, sys::UniqueFd lock, sys::ProcessRunner& processes)
@@ -55,6 +59,7 @@ class BuildFolder {
         lock_(std::move(lock)),
         processes_(processes) {}
   absl::Status RemoveBuild();
+  absl::Status Keep(const std::string& path);
 
   const std::string path_;
   const std::string build_;

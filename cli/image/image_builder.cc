@@ -19,6 +19,7 @@
 #include "cli/image/build_calls.h"
 #include "cli/image/build_folder.h"
 #include "cli/image/files_digest.h"
+#include "cli/image/role_layers.h"
 #include "cli/image/root_commands.h"
 #include "cli/image/signing/module_signer.h"
 #include "cli/render/output.h"
@@ -161,8 +162,8 @@ class Builder {
                       .proxy = build_.proxy,
                       .direct_hosts = direct_hosts_};
     ASSIGN_OR_RETURN(const std::vector<std::string> folders, AddFiles(recipe));
-    const std::string digest = BaseDigest(recipe);
-    if (!build_.is_fresh && means_.folder.UseBase(digest)) {
+    base_digest_ = BaseDigest(recipe);
+    if (!build_.is_fresh && means_.folder.Use(means_.folder.BasePath(base_digest_))) {
       note_ = "from the cache";
     } else {
       RETURN_IF_ERROR(ReadAgentPackage(means_.connection, agent_sha256, recipe.agent_package));
@@ -174,13 +175,13 @@ class Builder {
         RETURN_IF_ERROR(files_.WriteAtomically(sources, source.snapshot_text, {}));
       }
       RETURN_IF_ERROR(
-          programs_.Run(MakeBase(recipe, sources, means_.folder.NewBase()), Environment())
+          programs_.Run(MakeBase(recipe, sources, means_.folder.NewLayer()), Environment())
               .status());
-      RETURN_IF_ERROR(means_.folder.KeepBase(digest));
+      RETURN_IF_ERROR(means_.folder.KeepBase(base_digest_));
       note_ = absl::StrCat(definition_.distribution, " ",
                            definition_.snapshot.empty() ? "as it is" : definition_.snapshot);
     }
-    return programs_.Run(UnpackBase(means_.folder.BasePath(digest), Place())).status();
+    return programs_.Run(UnpackBase(means_.folder.BasePath(base_digest_), Place())).status();
   }
 
   // Returns the folders that the recipe's tar files are of.
@@ -229,8 +230,37 @@ class Builder {
     for (const v1::ImageBlob& blob : planned.blobs())
       RETURN_IF_ERROR(files_.WriteAtomically(
           absl::StrCat(means_.folder.Exchange(), "/blobs/", blob.sha256()), blob.content(), {}));
-    RETURN_IF_ERROR(files_.WriteAtomically(means_.folder.Exchange() + "/plan",
-                                           planned.plan().SerializeAsString(), {}));
+    const std::vector<RoleLayer> layers = RoleLayers(base_digest_, planned.plan(), planned.roles());
+    ASSIGN_OR_RETURN(const size_t kept, LayKeptLayers(layers));
+    const std::string notes = means_.folder.File("notes");
+    if (kept < layers.size()) RETURN_IF_ERROR(programs_.Run(NoteRoot(Place(), notes)).status());
+    size_t changed = 0;
+    for (size_t i = kept; i < layers.size(); ++i) {
+      RETURN_IF_ERROR(ApplyRole(layers[i].plan, changed));
+      RETURN_IF_ERROR(
+          programs_.Run(PackChanges(Place(), notes, means_.folder.NewLayer())).status());
+      RETURN_IF_ERROR(means_.folder.KeepRole(base_digest_, layers[i].digest));
+    }
+    note_ = absl::StrCat(Counted(layers.size(), "role"), ", ", kept, " of them from the cache; ",
+                         Counted(changed, "step"), " changed the root");
+    return absl::OkStatus();
+  }
+
+  // Unpacks layers up to the first that is not kept; returns how many.
+  absl::StatusOr<size_t> LayKeptLayers(const std::vector<RoleLayer>& layers) {
+    size_t kept = 0;
+    for (; !build_.is_fresh && kept < layers.size(); ++kept) {
+      const std::string path = means_.folder.RolePath(base_digest_, layers[kept].digest);
+      if (!means_.folder.Use(path)) break;
+      RETURN_IF_ERROR(programs_.Run(UnpackChanges(path, Place())).status());
+    }
+    return kept;
+  }
+
+  // Adds to `changed` how many steps have changed the root.
+  absl::Status ApplyRole(const v1::Plan& plan, size_t& changed) {
+    RETURN_IF_ERROR(
+        files_.WriteAtomically(means_.folder.Exchange() + "/plan", plan.SerializeAsString(), {}));
     std::vector<std::string> argv = {kAgent,
                                      "image",
                                      "apply",
@@ -245,21 +275,12 @@ class Builder {
         programs_.Run(InRoot(Place(), Network::kYes, argv), Environment());
     if (build_.is_verbose && said.ok()) means_.say(*said);
     RETURN_IF_ERROR(said.status());
-    return DescribeRoles(planned);
-  }
-
-  absl::Status DescribeRoles(const v1::PlanImageResponse& planned) {
     ASSIGN_OR_RETURN(const std::string bytes, files_.Read(means_.folder.Exchange() + "/report"));
     v1::ImageApplyReport report;
     if (!report.ParseFromString(bytes))
       return absl::DataLossError("the agent in the root wrote no report");
-    size_t changed = 0, on_node = 0;
-    for (const v1::StepResult& result : report.results()) {
+    for (const v1::StepResult& result : report.results())
       changed += result.status() == v1::STEP_STATUS_CHANGED;
-      on_node += result.status() == v1::STEP_STATUS_SKIPPED;
-    }
-    note_ = absl::StrCat(planned.roles_size(), " roles, ", changed, " steps changed the root, ",
-                         on_node + planned.left_out_size(), " are left to the node");
     return absl::OkStatus();
   }
 
@@ -418,6 +439,7 @@ class Builder {
   sys::RealFileSystem files_;
   image::Definition definition_;
   SiteBundle bundle_;
+  std::string base_digest_;
   absl::Time packages_at_;
   std::vector<std::string> direct_hosts_;  // of the snapshot's repositories
   v1::ImageManifest manifest_;

@@ -57,6 +57,13 @@ std::vector<std::string> Join(std::vector<std::string> first,
   return first;
 }
 
+// On the root, whose device files cannot be made here; every boot makes its own.
+std::vector<std::string> Tar(const std::vector<std::string>& options, const BuildPlace& place) {
+  return Join(Join(AsRootOfNamespace(), {"tar"}),
+              Join(options, {"--directory", place.root, "--numeric-owner", "--xattrs",
+                             "--xattrs-include=*", "--exclude=./dev/*"}));
+}
+
 }  // namespace
 
 std::string SourcesText(
@@ -158,10 +165,26 @@ std::vector<std::string> MakeBase(const BaseRecipe& recipe, const std::string& s
 }
 
 std::vector<std::string> UnpackBase(const std::string& base, const BuildPlace& place) {
-  // Device files cannot be made here, and every boot makes its own.
-  return Join(AsRootOfNamespace(),
-              {"tar", "--extract", "--file", base, "--directory", place.root, "--numeric-owner",
-               "--xattrs", "--xattrs-include=*", "--exclude=./dev/*"});
+  return Tar({"--extract", "--file", base}, place);
+}
+
+std::vector<std::string> NoteRoot(const BuildPlace& place, const std::string& notes) {
+  // tar knows that this file needs no contents, and reads none.
+  return PackChanges(place, notes, "/dev/null");
+}
+
+std::vector<std::string> PackChanges(const BuildPlace& place, const std::string& notes,
+                                     const std::string& target) {
+  // What apt has read of its lists is 90 MB, and is read again in a second.
+  return Join(Tar({"--create", "--file", target, "--listed-incremental", notes,
+                   "--exclude=./var/cache/apt/*.bin"},
+                  place),
+              {"."});
+}
+
+std::vector<std::string> UnpackChanges(const std::string& layer, const BuildPlace& place) {
+  // With notes, of which it reads none here, tar deletes as well.
+  return Tar({"--extract", "--file", layer, "--listed-incremental", "/dev/null"}, place);
 }
 
 std::vector<std::string> InRoot(const BuildPlace& place, Network network,

@@ -68,6 +68,14 @@ inline constexpr char kRootInRoot[] = "/run/muster-root";
 
 // Unpacks the layer at `base` into the root.
 std::vector<std::string> UnpackBase(const std::string& base, const BuildPlace& place);
+// Writes into the file `notes` what the root is like now, for PackChanges().
+std::vector<std::string> NoteRoot(const BuildPlace& place, const std::string& notes);
+// Packs what has changed since `notes` was written as the file `target`, deletions included, and
+// brings `notes` up to date.
+std::vector<std::string> PackChanges(const BuildPlace& place, const std::string& notes,
+                                     const std::string& target);
+// Unpacks such a file into the root that it was made from.
+std::vector<std::string> UnpackChanges(const std::string& layer, const BuildPlace& place);
 enum class Network { kYes, kNo };
 // Runs `argv` in the root, with nothing of the build machine but its network, if that. Without
 // network the root is also at kRootInRoot, there without anything that a running system has in it.

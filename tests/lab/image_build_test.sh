@@ -85,6 +85,17 @@ SAID=$(muster image diff "worker@${first:0:12}" worker --files)
 expect_contains "$SAID" "/etc/security/limits.d/50-muster.conf" "the file that differs"
 expect_contains "$SAID" "no package differs" "packages"
 
+step "what earlier roles have made comes from the cache, and the image is the one that a whole build makes"
+sed -i 's/^variables:/&\n  slurm_gpu_wait_seconds: 121/' "$work/site/images/worker/image.yaml"
+build worker
+expect_equal 0 "$RC" "exit code"
+expect_contains "$SAID" "6 roles, 5 of them from the cache" "the layers of roles"
+changed=$(digest)
+rm "$work"/.cache/muster/images/role-*.tar
+build worker
+expect_contains "$SAID" "6 roles, 0 of them from the cache" "a build without them"
+expect_equal "$changed" "$(digest)" "the digest"
+
 step "a private key does not become a part of an image"
 cat >>"$work/site/playbooks/roles/users/tasks/main.yaml" <<'YAML'
 - name: somebody's key
