@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "controller/rollout/plan/limits.h"
 #include "controller/rollout/plan/node_step.h"
+#include "controller/rollout/plan/rollout_plan.h"
 #include "controller/rollout/plan/rollout_step.h"
 #include "controller/rollout/rollout_feed.h"
 #include "controller/store/tables.h"
@@ -72,7 +73,7 @@ struct RolloutMove {
   RolloutEvent event;
   std::string message;
   std::string rolled_back_by;  // with kSettled
-  uint32_t forgiven = 0;       // with kResumed: FailuresToForgive()
+  Forgiven forgiven = {};      // with kResumed: FailuresToForgive()
 };
 
 }  // namespace muster::controller::rollout

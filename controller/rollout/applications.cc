@@ -1,10 +1,14 @@
 #include "controller/rollout/applications.h"
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "common/base/status.h"
+#include "controller/inventory/inventory.h"
 #include "controller/rollout/rollout_records.h"
+#include "controller/run/collaborators.h"
 #include "controller/run/run_records.h"
 #include "controller/store/store.h"
 #include "controller/store/tables.h"
@@ -35,6 +39,14 @@ Application From(const Record& record, const Request& request, const std::string
   return made;
 }
 
+absl::StatusOr<bool> HasUpdated(Transaction& txn, const std::string& rollout_id) {
+  ASSIGN_OR_RETURN(const std::vector<RolloutNodeRecord> nodes,
+                   txn.rollouts().ListNodes(rollout_id));
+  return std::any_of(nodes.begin(), nodes.end(), [](const RolloutNodeRecord& node) {
+    return node.step == v1::ROLLOUT_STEP_DONE;
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Application>> ReadApplications(Transaction& txn,
@@ -45,8 +57,12 @@ absl::StatusOr<std::vector<Application>> ReadApplications(Transaction& txn,
     if (record.state != v1::ROLLOUT_STATE_COMPLETED || !record.finished_at.has_value()) continue;
     const v1::CreateRolloutRequest request = RequestOf(record);
     if (request.playbook() != playbook || !request.tags().empty()) continue;
+    if (!record.message.empty()) {
+      ASSIGN_OR_RETURN(const bool has_updated, HasUpdated(txn, record.rollout_id));
+      if (!has_updated) continue;
+    }
     all.push_back(From(record, request, record.rollout_id));
-    all.back().is_rollout = true;
+    all.back().has_succeeded = record.message.empty();
   }
   ASSIGN_OR_RETURN(const auto runs, txn.runs().ListApplied(playbook, kEarlierRuns));
   for (const RunRecord& record : runs) {
@@ -59,6 +75,28 @@ absl::StatusOr<std::vector<Application>> ReadApplications(Transaction& txn,
     return a.finished_at > b.finished_at;
   });
   return all;
+}
+
+absl::StatusOr<bool> Covers(InventorySource& inventories, uint64_t revision,
+                            const std::string& limit, const std::vector<std::string>& nodes) {
+  if (limit.empty()) return true;
+  const absl::StatusOr<std::shared_ptr<const Inventory>> inventory = inventories.Get(revision);
+  // One that cannot be read any more says nothing.
+  if (absl::IsInvalidArgument(inventory.status()) || absl::IsNotFound(inventory.status()) ||
+      absl::IsDataLoss(inventory.status()))
+    return false;
+  RETURN_IF_ERROR(inventory.status());
+  const absl::StatusOr<std::vector<const Node*>> selected = Select(**inventory, limit);
+  if (!selected.ok()) return false;
+  std::set<absl::string_view> names;
+  for (const Node* node : *selected) names.insert(node->name);
+  bool has_any = false;
+  for (const std::string& node : nodes) {
+    if ((*inventory)->FindNode(node) == nullptr) continue;
+    if (names.count(node) == 0) return false;
+    has_any = true;
+  }
+  return has_any;
 }
 
 }  // namespace muster::controller::rollout

@@ -95,22 +95,29 @@ Progress OfValidation(Transaction& txn, const ActiveRollout& rollout, size_t ind
                            validation.message.empty() ? "" : ": ", validation.message));
 }
 
-// A rollout without a suite gives no pass to a node that the gate keeps out for want of one.
+// A rollout without a suite gives no pass to a node that the gate keeps out for want of one. Nor
+// does one with a suite once more, where the node has changed since it passed.
 std::optional<NodeMove> WithoutPass(const ActiveRollout& rollout, size_t index,
-                                    const slurm::SlurmNode& slurm_node, absl::Time seen_at) {
+                                    const slurm::SlurmNode& slurm_node, const Observation& seen) {
   const RolloutNodeRecord& node = rollout.nodes[index];
   const std::optional<std::string> owner = slurm::OwnerOf(slurm_node.reason);
   const bool is_gates = owner.has_value() && *owner != rollout.record.rollout_id;
-  if (!rollout.request.suite().empty() || !is_gates) return std::nullopt;
+  const bool has_suite = !rollout.request.suite().empty();
+  // What the suite's own validation has drained, the gate gives back.
+  const bool is_drained = slurm_node.is_drained &&
+                          validation::WhatKeepsOut(slurm_node) == validation::KeptOutBy::kItself;
+  if (!is_gates || (has_suite && !is_drained)) return std::nullopt;
+  // Its facts may still be on their way, and while Slurm did not answer, nobody gave the node back.
+  const bool may_come = seen.at - std::max(node.since, seen.answers_since) < kPassGrace;
+  if (may_come && (has_suite || node.was_available)) return std::nullopt;
   if (!node.was_available)
     return Move(index, NodeEvent::kBack,
                 absl::StrCat("stays out of service, as it was: ", slurm_node.reason));
-  // Its facts may still be on their way.
-  if (seen_at - node.since < kPassGrace) return std::nullopt;
-  return Move(index, NodeEvent::kUntested,
-              absl::StrCat("it is not the machine that has passed any more (", slurm_node.reason,
-                           "), and this rollout has no suite: muster validate ", node.node,
-                           ", then muster node resume ", node.node));
+  return Move(
+      index, NodeEvent::kUntested,
+      absl::StrCat("it is not the machine that has passed any more (", slurm_node.reason, ")",
+                   has_suite ? "" : ", and this rollout has no suite", ": muster validate ",
+                   node.node, ", then muster node resume ", node.node));
 }
 
 // A node whose slurmd does not answer, or that Slurm keeps down: nothing that the gate does lets it
@@ -172,7 +179,7 @@ std::optional<NodeMove> OfSlurm(const ActiveRollout& rollout, size_t index, cons
                     absl::StrCat(by.is_quarantine ? "quarantined: " : "drained: ", by.reason),
                     absl::StrCat("see muster health ", node.node));
   }
-  if (std::optional<NodeMove> move = WithoutPass(rollout, index, slurm_node, seen.at)) return move;
+  if (std::optional<NodeMove> move = WithoutPass(rollout, index, slurm_node, seen)) return move;
   return StaysDown(node, index, slurm_node, seen);
 }
 

@@ -61,10 +61,14 @@ std::vector<OtherWorker> OthersOut(const ActiveRollout& rollout, const Observati
 Observation Observe(const RolloutCollaborators& with, const std::vector<std::string>& jobs_of) {
   std::set<std::string> members;
   std::map<std::string, std::string> joined;
+  const absl::StatusOr<InventoryVersion> inventory = with.inventory.Latest();
+  const auto is_listed = [&](const std::string& name) {
+    return !inventory.ok() || inventory->inventory->FindNode(name) != nullptr;
+  };
   const absl::Status read = with.store.View([&](Transaction& txn) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
     for (const NodeRecord& node : nodes) {
-      if (node.state != NodeRecord::kRemoved) members.insert(node.uuid);
+      if (node.state != NodeRecord::kRemoved && is_listed(node.name)) members.insert(node.uuid);
       if (node.state == NodeRecord::kEnrolled || node.state == NodeRecord::kConfigured)
         joined[node.name] = node.uuid;
     }
@@ -83,7 +87,7 @@ RolloutView ViewOf(const ActiveRollout& rollout, const Observation& seen, Absenc
   view.message = rollout.record.message;
   view.wave = rollout.record.wave;
   view.wave_since = rollout.record.wave_since;
-  view.forgiven = rollout.record.forgiven;
+  view.forgiven = {rollout.record.forgiven, rollout.record.forgiven_out};
   view.limits = rollout.limits;
   view.slurm_trouble = seen.trouble;
   view.now = with.clock.Now();

@@ -17,7 +17,8 @@ struct RolloutCollaborators;
 
 // Slurm and the cluster as they were at one moment.
 struct Observation : validation::SlurmLook {
-  std::set<std::string> members;              // uuids of the nodes that are not removed
+  // uuids of the nodes that are not removed, and that the inventory in force has.
+  std::set<std::string> members;
   std::map<std::string, std::string> joined;  // uuids, by name, of those that have joined
   // Since when Slurm answers, each time it was looked at; InfiniteFuture(): it does not.
   absl::Time answers_since = absl::InfiniteFuture();

@@ -10,12 +10,9 @@
 #include "absl/strings/match.h"
 #include "common/base/status.h"
 #include "controller/audit/audit.h"
-#include "controller/inventory/inventory.h"
 #include "controller/inventory/update_policy.h"
-#include "controller/rollout/applications.h"
 #include "controller/rollout/rollout_records.h"
 #include "controller/store/store.h"
-#include "controller/store/tables.h"
 
 namespace muster::controller::rollout {
 namespace {
@@ -23,17 +20,6 @@ namespace {
 constexpr absl::string_view kAdmin = "admin:";
 // How far back the policy's own rollouts are looked for.
 constexpr uint32_t kOwnRollouts = 1000;
-
-// Whether a limit leaves none of the policy's nodes out.
-bool Covers(const Inventory& inventory, const std::string& limit, const UpdatePolicy& policy) {
-  if (limit.empty()) return true;
-  const absl::StatusOr<std::vector<const Node*>> selected = Select(inventory, limit);
-  if (!selected.ok()) return false;
-  std::set<std::string> names;
-  for (const Node* node : *selected) names.insert(node->name);
-  return std::all_of(policy.nodes.begin(), policy.nodes.end(),
-                     [&](const std::string& node) { return names.count(node) > 0; });
-}
 
 // What the approvals say about one playbook.
 struct Approvals {
@@ -57,21 +43,49 @@ Approvals ApprovalsOf(const std::vector<BundleApprovalRecord>& rows, const std::
 
 }  // namespace
 
-absl::StatusOr<StoredPolicy> ReadPolicy(Transaction& txn, const Inventory& inventory,
-                                        std::shared_ptr<const UpdatePolicy> policy) {
+absl::StatusOr<PolicyRecords> ReadPolicy(Transaction& txn,
+                                         std::shared_ptr<const UpdatePolicy> policy) {
+  PolicyRecords records;
+  const std::string actor = PolicyActor(policy->name).name;
+  ASSIGN_OR_RETURN(const auto rollouts, txn.rollouts().List(kOwnRollouts));
+  const auto last =
+      std::find_if(rollouts.begin(), rollouts.end(), [&](const RolloutRecord& record) {
+        return record.created_by == actor && RequestOf(record).rolls_back_id().empty();
+      });
+  if (last != rollouts.end()) records.last = *last;
+  ASSIGN_OR_RETURN(records.approvals, txn.bundle_approvals().List());
+  ASSIGN_OR_RETURN(records.applications, ReadApplications(txn, policy->request.playbook()));
+  const std::set<std::string> wanted(policy->nodes.begin(), policy->nodes.end());
+  ASSIGN_OR_RETURN(const auto open, txn.rollouts().ListOpen());
+  for (const RolloutRecord& other : open) {
+    if (records.last.has_value() && other.rollout_id == records.last->rollout_id) continue;
+    ASSIGN_OR_RETURN(const auto nodes, txn.rollouts().ListNodes(other.rollout_id));
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [&](const RolloutNodeRecord& node) { return wanted.count(node.node) > 0; })) {
+      records.others.push_back({other.rollout_id, other.created_by});
+    }
+  }
+  records.policy = std::move(policy);
+  return records;
+}
+
+absl::StatusOr<StoredPolicy> ViewOf(
+    PolicyRecords records,
+    absl::FunctionRef<absl::StatusOr<bool>(uint64_t revision, const std::string& limit)> covers) {
   StoredPolicy stored;
+  stored.policy = std::move(records.policy);
   PolicyView& view = stored.view;
-  view.playbook = policy->request.playbook();
-  for (const std::string& text : policy->request.windows()) {
+  view.playbook = stored.policy->request.playbook();
+  view.others = std::move(records.others);
+  for (const std::string& text : stored.policy->request.windows()) {
     ASSIGN_OR_RETURN(const Window window, ParseWindow(text));
     view.windows.push_back(window);
   }
-  const std::string actor = PolicyActor(policy->name).name;
+  const std::string actor = PolicyActor(stored.policy->name).name;
   bool is_of_playbook = false;
-  ASSIGN_OR_RETURN(const auto rollouts, txn.rollouts().List(kOwnRollouts));
-  for (const RolloutRecord& record : rollouts) {
+  if (records.last.has_value()) {
+    const RolloutRecord& record = *records.last;
     const v1::CreateRolloutRequest request = RequestOf(record);
-    if (record.created_by != actor || !request.rolls_back_id().empty()) continue;
     view.last = PolicyView::Attempt{record.rollout_id,
                                     {request.bundle_sha256(), ""},
                                     static_cast<v1::RolloutState>(record.state),
@@ -80,22 +94,21 @@ absl::StatusOr<StoredPolicy> ReadPolicy(Transaction& txn, const Inventory& inven
                                     record.finished_at};
     is_of_playbook = request.playbook() == view.playbook;
     // A policy that was changed to another playbook or to more nodes has not tried anything yet.
-    if (is_of_playbook && Covers(inventory, request.limit(), *policy))
-      stored.last_revision = record.inventory_revision;
-    break;
+    ASSIGN_OR_RETURN(const bool has_all, covers(record.inventory_revision, request.limit()));
+    if (is_of_playbook && has_all) stored.last_revision = record.inventory_revision;
   }
 
-  ASSIGN_OR_RETURN(const auto rows, txn.bundle_approvals().List());
-  const Approvals approvals = ApprovalsOf(rows, view.playbook);
+  const Approvals approvals = ApprovalsOf(records.approvals, view.playbook);
   view.accepted = approvals.newest;
   // When it was certain that the bundle is accepted.
   absl::Time known_at = view.accepted.has_value() ? view.accepted->at : absl::InfinitePast();
-  ASSIGN_OR_RETURN(const auto applications, ReadApplications(txn, view.playbook));
-  for (const Application& each : applications) {
-    if (each.has_variables || !Covers(inventory, each.limit, *policy)) continue;
-    if (!absl::StartsWith(each.created_by, kAdmin) || approvals.revoked_by.count(each.bundle) == 0)
+  for (const Application& each : records.applications) {
+    if (each.has_variables || !absl::StartsWith(each.created_by, kAdmin) ||
+        approvals.revoked_by.count(each.bundle) == 0)
       continue;
     if (view.accepted.has_value() && each.created_at <= view.accepted->at) continue;
+    ASSIGN_OR_RETURN(const bool has_all, covers(each.inventory_revision, each.limit));
+    if (!has_all) continue;
     view.accepted = PolicyView::Acceptance{each.bundle, each.created_by, each.created_at, ""};
     known_at = each.finished_at;
   }
@@ -107,12 +120,13 @@ absl::StatusOr<StoredPolicy> ReadPolicy(Transaction& txn, const Inventory& inven
         PolicyView::Acceptance{view.last->pair.bundle, actor, view.last->created_at, ""};
   }
   const std::string accepted = view.accepted.has_value() ? view.accepted->bundle : "";
-  for (const Application& each : applications) {
-    if (each.has_variables || !Covers(inventory, each.limit, *policy)) continue;
+  for (const Application& each : records.applications) {
     // An operator who applies an older bundle has not said what the nodes should have.
     const bool counts = each.bundle == accepted || absl::StartsWith(each.created_by, kAdmin) ||
                         each.created_by == actor;
-    if (!counts) continue;
+    if (each.has_variables || !each.has_succeeded || !counts) continue;
+    ASSIGN_OR_RETURN(const bool has_all, covers(each.inventory_revision, each.limit));
+    if (!has_all) continue;
     view.applied = PolicyView::Application{each.id, {each.bundle, ""}, each.finished_at};
     stored.applied_revision = each.inventory_revision;
     break;
@@ -121,18 +135,6 @@ absl::StatusOr<StoredPolicy> ReadPolicy(Transaction& txn, const Inventory& inven
     const auto revoked = approvals.revoked_by.find(view.accepted->bundle);
     if (revoked != approvals.revoked_by.end()) view.accepted->revoked_by = revoked->second;
   }
-
-  const std::set<std::string> wanted(policy->nodes.begin(), policy->nodes.end());
-  ASSIGN_OR_RETURN(const auto open, txn.rollouts().ListOpen());
-  for (const RolloutRecord& other : open) {
-    if (view.last.has_value() && other.rollout_id == view.last->rollout_id) continue;
-    ASSIGN_OR_RETURN(const auto nodes, txn.rollouts().ListNodes(other.rollout_id));
-    if (std::any_of(nodes.begin(), nodes.end(),
-                    [&](const RolloutNodeRecord& node) { return wanted.count(node.node) > 0; })) {
-      view.others.push_back({other.rollout_id, other.created_by});
-    }
-  }
-  stored.policy = std::move(policy);
   return stored;
 }
 

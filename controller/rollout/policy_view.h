@@ -3,19 +3,35 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "controller/rollout/applications.h"
 #include "controller/rollout/plan/update_policy_plan.h"
+#include "controller/store/tables.h"
 
 namespace muster::controller {
-class Inventory;
 class Transaction;
 struct UpdatePolicy;
 }  // namespace muster::controller
 
 namespace muster::controller::rollout {
 
-// A view whose contents are still to be looked up by their revisions, outside of the transaction.
+// The records from which the view of a policy is made.
+struct PolicyRecords {
+  std::shared_ptr<const UpdatePolicy> policy;
+  std::optional<RolloutRecord> last;            // its newest rollout, apart from ways back
+  std::vector<BundleApprovalRecord> approvals;  // of all bundles
+  std::vector<Application> applications;        // of its playbook
+  std::vector<PolicyView::Other> others;
+};
+absl::StatusOr<PolicyRecords> ReadPolicy(Transaction& txn,
+                                         std::shared_ptr<const UpdatePolicy> policy);
+
+// A view whose contents are still to be looked up by their revisions.
 struct StoredPolicy {
   std::shared_ptr<const UpdatePolicy> policy;
   PolicyView view;             // without contents, refusal and time
@@ -24,9 +40,11 @@ struct StoredPolicy {
 };
 
 // A bundle counts as accepted for a policy if an administrator approved it explicitly, or applied
-// the playbook whole to all nodes of the policy, without -e. The administrators' last word counts,
-// in the order in which they said it, also where it was revoked later.
-absl::StatusOr<StoredPolicy> ReadPolicy(Transaction& txn, const Inventory& inventory,
-                                        std::shared_ptr<const UpdatePolicy> policy);
+// the playbook whole to all nodes of the policy, without -e, even where it failed on some. The
+// administrators' last word counts, in the order in which they said it, also where it was revoked
+// later. `covers`: Covers() with the policy's nodes.
+absl::StatusOr<StoredPolicy> ViewOf(
+    PolicyRecords records,
+    absl::FunctionRef<absl::StatusOr<bool>(uint64_t revision, const std::string& limit)> covers);
 
 }  // namespace muster::controller::rollout

@@ -7,6 +7,9 @@
 #include "controller/rollout/active_rollout.h"
 #include "muster/v1/rollout.pb.h"
 
+namespace muster::v1 {
+class CreateRunRequest;
+}
 namespace muster::controller {
 class Inventory;
 struct RunActor;

@@ -84,9 +84,27 @@ absl::Status MoveWhole(const RolloutMove& move, absl::Time now, RolloutRecord& r
   record.wave_since = now;
   record.message = move.message;
   record.wave += move.event == RolloutEvent::kSoaked;
-  if (move.event == RolloutEvent::kResumed) record.forgiven = move.forgiven;
+  if (move.event == RolloutEvent::kResumed) {
+    record.forgiven = move.forgiven.failed;
+    record.forgiven_out = move.forgiven.out;
+  }
   if (!move.rolled_back_by.empty()) record.rolled_back_by = move.rolled_back_by;
   if (HasEnded(next)) record.finished_at = now;
+  return absl::OkStatus();
+}
+
+// A node that was away is caught up with its run when it is back, but not with an update that was
+// given up meanwhile.
+absl::Status GiveUpMissedRuns(Transaction& txn, const std::vector<RolloutNodeRecord>& rows) {
+  for (const RolloutNodeRecord& row : rows) {
+    if (row.step != v1::ROLLOUT_STEP_FAILED || row.run_id.empty()) continue;
+    absl::StatusOr<NodeRecord> node = txn.nodes().Get(row.node_uuid);
+    if (absl::IsNotFound(node.status())) continue;
+    RETURN_IF_ERROR(node.status());
+    if (node->last_run_id != row.run_id || node->last_run_result != kRunMissed) continue;
+    node->last_run_result = "failed";
+    RETURN_IF_ERROR(txn.nodes().Put(*node));
+  }
   return absl::OkStatus();
 }
 
@@ -132,6 +150,7 @@ absl::Status Commit(Store& store, ActiveRollout& rollout, const std::vector<Node
     }
     if (!whole.has_value()) return absl::OkStatus();
     RETURN_IF_ERROR(txn.rollouts().Put(record));
+    if (whole->event == RolloutEvent::kSettled) RETURN_IF_ERROR(GiveUpMissedRuns(txn, rows));
     return Audit(txn, now, actor, AuditWord(whole->event), record.rollout_id, record.message);
   }));
   rollout.record = std::move(record);

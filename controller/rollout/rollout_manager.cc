@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
 #include "controller/gate/job_gate.h"
+#include "controller/inventory/inventory.h"
 #include "controller/rollout/forecast.h"
 #include "controller/rollout/node_work.h"
 #include "controller/rollout/plan/rollout_plan.h"
@@ -20,6 +21,7 @@
 #include "controller/rollout/rollout_records.h"
 #include "controller/rollout/way_back/rollout_stack.h"
 #include "controller/rollout/way_back/way_back.h"
+#include "controller/run/collaborators.h"
 #include "controller/run/run_engine.h"
 #include "controller/session/agent_sessions.h"
 #include "controller/store/store.h"
@@ -57,6 +59,25 @@ std::string NothingToRollBackTo(const RolloutRecord& record) {
       "there is no bundle to roll back to: nothing else was applied whole with this "
       "playbook before rollout ",
       record.rollout_id);
+}
+
+// What becomes of the nodes that were touched. `by`: the rollout that takes them back, or "".
+std::string TakenBackText(const std::string& by, const std::vector<std::string>& gone) {
+  const std::string nodes = FoldHostlist(gone);
+  if (by.empty()) {
+    return gone.empty()
+               ? "no node had been updated"
+               : absl::StrCat("nothing is left to take back: ", nodes, " left the cluster");
+  }
+  return absl::StrCat(
+      by, " takes it back",
+      gone.empty() ? "" : absl::StrCat(", without ", nodes, ", which left the cluster"));
+}
+
+// Whether the inventory in force does not have the node any more.
+bool HasLeft(const RolloutCollaborators& with, const std::string& node) {
+  const absl::StatusOr<InventoryVersion> inventory = with.inventory.Latest();
+  return inventory.ok() && inventory->inventory->FindNode(node) == nullptr;
 }
 
 RunActor CreatorOf(const RolloutRecord& record) {
@@ -410,14 +431,14 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
     move.message = absl::StrCat(move.message, "; ", NothingToRollBackTo(rollout.record));
   }
   if (move.event == RolloutEvent::kSettled && rollout.state() == v1::ROLLOUT_STATE_ROLLING_BACK) {
-    const absl::StatusOr<std::string> back = CreateWayBack(rollout);
+    ASSIGN_OR_RETURN(const TouchedNodes touched, TouchedBy(with_, rollout));
+    const absl::StatusOr<std::string> back = CreateWayBack(rollout, touched.here);
     if (absl::IsUnavailable(back.status()) || absl::IsResourceExhausted(back.status()))
       return back.status();
     move.message = absl::StrCat(
         rollout.record.message, "; ",
-        !back.ok()      ? absl::StrCat("it could not be taken back: ", back.status().message())
-        : back->empty() ? "no node had been updated"
-                        : absl::StrCat(*back, " takes it back"),
+        !back.ok() ? absl::StrCat("it could not be taken back: ", back.status().message())
+                   : TakenBackText(*back, touched.gone),
         LeftToUndo(with_, rollout));
     if (back.ok()) {
       move.rolled_back_by = *back;
@@ -430,14 +451,11 @@ absl::Status RolloutManager::Settle(ActiveRollout& rollout, RolloutMove move) {
   return Commit(with_.store, rollout, {}, move, ControllerActor(), with_.clock.Now());
 }
 
-absl::StatusOr<std::string> RolloutManager::CreateWayBack(const ActiveRollout& rollout) {
+absl::StatusOr<std::string> RolloutManager::CreateWayBack(const ActiveRollout& rollout,
+                                                          const std::vector<std::string>& touched) {
   // An earlier process may have created it and not stored that it had.
   for (const auto& [id, other] : active_) {
     if (other->request.rolls_back_id() == rollout.record.rollout_id) return id;
-  }
-  std::vector<std::string> touched;
-  for (const RolloutNodeRecord& node : rollout.nodes) {
-    if (!node.run_id.empty()) touched.push_back(node.node);
   }
   if (touched.empty()) return "";
   v1::CreateRolloutRequest request = rollout.request;
@@ -497,12 +515,16 @@ void RolloutManager::Begin(const Opening& opening) {
   }
   if (!id.ok() && MayBeTemporary(id.status()))
     return Note(opening, absl::StrCat("waits: ", id.status().message()));
+  const bool has_left = !id.ok() && HasLeft(with_, node.node);
   absl::MutexLock lock(&mutex_);
   ActiveRollout* rollout = Find(opening.rollout_id);
   if (rollout == nullptr || rollout->step(opening.node) != opening.step) return;
   NodeMove move;
   move.node = opening.node;
-  if (!id.ok()) {
+  if (has_left) {
+    move.event = NodeEvent::kLeftOut;
+    move.message = "it was removed from the cluster";
+  } else if (!id.ok()) {
     move.event = is_run ? NodeEvent::kApplyFailed : NodeEvent::kUntested;
     move.message = std::string(id.status().message());
   } else {

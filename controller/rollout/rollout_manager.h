@@ -100,7 +100,8 @@ class RolloutManager {
   absl::Status Settle(ActiveRollout& rollout, RolloutMove move)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Creates the rollout that takes the touched nodes back; its id, or "" where none was touched.
-  absl::StatusOr<std::string> CreateWayBack(const ActiveRollout& rollout)
+  absl::StatusOr<std::string> CreateWayBack(const ActiveRollout& rollout,
+                                            const std::vector<std::string>& touched)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin(const Opening& opening);
   void Requeue(const Opening& opening);

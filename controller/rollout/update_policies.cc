@@ -1,5 +1,6 @@
 #include "controller/rollout/update_policies.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,8 @@ namespace {
 
 // The revisions of the inventory whose digests are remembered: two for each policy matter.
 constexpr size_t kContentsKept = 256;
+// Answers of Covers(), each of which may have needed an old revision.
+constexpr size_t kAnswersKept = 10'000;
 
 RunActor ActorOf(const UpdatePolicy& policy) {
   RunActor actor;
@@ -64,14 +67,20 @@ absl::StatusOr<std::vector<StoredPolicy>> UpdatePolicies::Look() {
   if (absl::IsNotFound(inventory.status())) return all;
   RETURN_IF_ERROR(inventory.status());
   if (inventory->inventory->updates().empty()) return all;
+  std::vector<PolicyRecords> records;
   RETURN_IF_ERROR(with_.store.View([&](Transaction& txn) -> absl::Status {
     for (const auto& policy : inventory->inventory->updates()) {
-      ASSIGN_OR_RETURN(StoredPolicy stored, ReadPolicy(txn, *inventory->inventory, policy));
-      all.push_back(std::move(stored));
+      ASSIGN_OR_RETURN(PolicyRecords of_policy, ReadPolicy(txn, policy));
+      records.push_back(std::move(of_policy));
     }
     return absl::OkStatus();
   }));
-  for (StoredPolicy& stored : all) {
+  for (PolicyRecords& of_policy : records) {
+    const std::shared_ptr<const UpdatePolicy> policy = of_policy.policy;
+    const auto covers = [&](uint64_t revision, const std::string& limit) {
+      return CoversNodes(*policy, inventory->revision, revision, limit);
+    };
+    ASSIGN_OR_RETURN(StoredPolicy stored, ViewOf(std::move(of_policy), covers));
     stored.view.revision = inventory->revision;
     RETURN_IF_ERROR(LookUpContents(stored));
     const absl::Time now = stored.view.now = with_.clock.Now();
@@ -81,8 +90,24 @@ absl::StatusOr<std::vector<StoredPolicy>> UpdatePolicies::Look() {
     // A clock that was set back does not keep it from trying.
     if (refused != refused_.end() && refused->second.retry_at - now <= kRetryInterval)
       stored.view.refused = refused->second;
+    all.push_back(std::move(stored));
   }
   return all;
+}
+
+absl::StatusOr<bool> UpdatePolicies::CoversNodes(const UpdatePolicy& policy, uint64_t in_force,
+                                                 uint64_t revision, const std::string& limit) {
+  const std::string question = absl::StrCat(in_force, " ", policy.name, " ", revision, " ", limit);
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = covers_.find(question);
+    if (found != covers_.end()) return found->second;
+  }
+  ASSIGN_OR_RETURN(const bool covers, Covers(with_.inventory, revision, limit, policy.nodes));
+  absl::MutexLock lock(&mutex_);
+  if (covers_.size() >= kAnswersKept) covers_.clear();
+  covers_[question] = covers;
+  return covers;
 }
 
 absl::Status UpdatePolicies::LookUpContents(StoredPolicy& stored) {

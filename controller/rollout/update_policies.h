@@ -45,6 +45,9 @@ class UpdatePolicies {
 
  private:
   absl::StatusOr<std::vector<StoredPolicy>> Look();
+  // Covers() with the nodes that the policy has in the revision in force.
+  absl::StatusOr<bool> CoversNodes(const UpdatePolicy& policy, uint64_t in_force, uint64_t revision,
+                                   const std::string& limit);
   absl::Status LookUpContents(StoredPolicy& stored);
   // The ContentDigest() of that revision; "" where it cannot be read any more.
   absl::StatusOr<std::string> ContentOf(uint64_t revision);
@@ -55,6 +58,7 @@ class UpdatePolicies {
   RolloutManager& rollouts_;
   absl::Mutex mutex_;
   std::map<uint64_t, std::string> contents_ ABSL_GUARDED_BY(mutex_);            // by revision
+  std::map<std::string, bool> covers_ ABSL_GUARDED_BY(mutex_);                  // by the question
   std::map<std::string, PolicyView::Refusal> refused_ ABSL_GUARDED_BY(mutex_);  // by policy
   std::string warned_;  // why a look failed last; the worker's own
   Worker worker_;

@@ -71,7 +71,7 @@ void CatchUps::Consider(const std::string& uuid) {
       ASSIGN_OR_RETURN(missed, NewestWholeRun(txn, node));
       return absl::OkStatus();
     }
-    if (node.last_run_result != "unreachable") return absl::NotFoundError("nothing missed");
+    if (node.last_run_result != kRunMissed) return absl::NotFoundError("nothing missed");
     ASSIGN_OR_RETURN(missed, txn.runs().Get(node.last_run_id));
     return absl::OkStatus();
   });
@@ -100,12 +100,15 @@ void CatchUps::StartDue() {
       ASSIGN_OR_RETURN(missed, txn.runs().Get(batch.run_id));
       for (const std::string& name : batch.nodes) {
         const absl::StatusOr<NodeRecord> node = txn.nodes().GetByName(name);
+        if (!node.ok()) continue;
+        const bool has_lost = node->last_run_result == kRunLost;
+        // The rollout of the run may have been given up meanwhile.
+        const bool has_missed =
+            node->last_run_id == batch.run_id && node->last_run_result == kRunMissed;
         // One that has gone again is considered when it is back.
-        if (node.ok() && with_.sessions.IsConnected(node->uuid) &&
-            (node->last_run_id == batch.run_id || node->last_run_result == kRunLost)) {
-          is_lost |= node->last_run_result == kRunLost;
-          still.push_back(name);
-        }
+        if (!with_.sessions.IsConnected(node->uuid) || !(has_lost || has_missed)) continue;
+        is_lost |= has_lost;
+        still.push_back(name);
       }
       return absl::OkStatus();
     });

@@ -171,7 +171,8 @@ std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,
 
 // Prepares everything that follows from the record, even after a restart, and hence with the same
 // bundle and the same revision of the inventory.
-absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, bool is_new) {
+absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record,
+                                                              Beginning beginning) {
   const v1::CreateRunRequest request = RequestOf(record);
   ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
   if (with_.offer) options.offer = with_.offer();
@@ -188,6 +189,9 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
   ASSIGN_OR_RETURN(std::shared_ptr<const Playbook> playbook,
                    with_.compiler.Load(*site, request.playbook()));
   RETURN_IF_ERROR(with_.compiler.CheckTags(*playbook, options.tags));
+  // Only a person can mend a name, and nodes that catch up must not wait for that.
+  if (beginning == Beginning::kAsked)
+    RETURN_IF_ERROR(with_.compiler.CheckVariables(*site, *inventory));
   record.plays = with_.compiler.Plays(*playbook);
   ASSIGN_OR_RETURN(
       std::vector<RunNode> nodes,
@@ -216,7 +220,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record, 
                                                            options.tags));
   }
   // The suites of a run in progress were valid when it began.
-  for (size_t i = 0; is_new && i < endings.size(); ++i) {
+  for (size_t i = 0; beginning != Beginning::kResumed && i < endings.size(); ++i) {
     if (!with_.check_ending) {
       return absl::FailedPreconditionError(
           absl::StrCat("play '", endings[i].play,
@@ -369,9 +373,8 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
   const bool is_chosen =
       IsAppliedWhole(request) && actor.rollout_id.empty() && catches_up_run_id.empty();
   record.applies = is_chosen ? request.playbook() : "";
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared,
-                   Prepare(std::move(record), /*is_new=*/true));
-  return prepared;
+  // The controller has no address: it begins catch-ups, repairs, and the runs of rollouts.
+  return Prepare(std::move(record), actor.peer.empty() ? Beginning::kOwn : Beginning::kAsked);
 }
 
 absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& asked,
@@ -484,7 +487,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
                                                             kRunRetention.max_bytes));
     return absl::OkStatus();
   }));
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record, /*is_new=*/false));
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record, Beginning::kResumed));
   std::vector<RunNode> nodes;
   for (const RunNodeRecord& row : rows) {
     RunNode node = ToRunNode(row);

@@ -130,7 +130,8 @@ class RunEngine {
                       const std::string& catches_up_run_id);
   // The approval that an administrator gives by applying a whole playbook.
   std::optional<BundleApprovalRecord> ApprovalBy(const ActiveRun& run, const RunActor& actor) const;
-  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, bool is_new);
+  enum class Beginning { kAsked, kOwn, kResumed };  // by a person; by the controller; again
+  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, Beginning beginning);
   absl::Status ResumeOne(const RunRecord& record);
   absl::Status StoreNew(const ActiveRun& run, const RunActor& actor);
 

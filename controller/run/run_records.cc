@@ -120,7 +120,7 @@ void FillValidations(const std::vector<RunValidationRecord>& rows, v1::Run& run)
 std::string ResultWord(const RunNode& node) {
   switch (node.phase) {
     case NodePhase::kUnreachable:
-      return "unreachable";
+      return kRunMissed;
     case NodePhase::kFailed:
       return "failed";
     case NodePhase::kDone:

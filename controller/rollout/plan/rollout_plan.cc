@@ -36,6 +36,11 @@ size_t CountPending(const RolloutView& view) {
                        [](const NodeView& node) { return node.step == v1::ROLLOUT_STEP_PENDING; });
 }
 
+bool HasUpdated(const RolloutView& view) {
+  return std::any_of(view.nodes.begin(), view.nodes.end(),
+                     [](const NodeView& node) { return node.step == v1::ROLLOUT_STEP_DONE; });
+}
+
 // It was updated, and does not serve any more as it did before; what a person has drained since is
 // that person's.
 bool WentOut(const NodeView& node) {
@@ -65,7 +70,7 @@ std::string TooManyFailures(const RolloutView& view) {
   for (const NodeView* node : Outcomes(view)) {
     if (!IsFailure(node->step)) {
       in_a_row.clear();
-    } else if (++failures > view.forgiven) {
+    } else if (++failures > view.forgiven.failed) {
       counted.push_back(node);
       in_a_row.push_back(node);
     }
@@ -83,13 +88,10 @@ std::string TooManyFailures(const RolloutView& view) {
 // A node that was updated and went out of service since tells against the update.
 std::string OutAfterUpdate(const RolloutView& view) {
   std::vector<const NodeView*> unhealthy;
-  uint32_t failures = 0;
   for (const NodeView& node : view.nodes) {
-    if (IsFailure(node.step)) ++failures;
     if (IsUnhealthy(node)) unhealthy.push_back(&node);
   }
-  const uint32_t forgiven = view.forgiven - std::min(view.forgiven, failures);
-  if (unhealthy.size() <= forgiven) return "";
+  if (unhealthy.size() <= view.forgiven.out) return "";
   const std::string& service = unhealthy.front()->service;
   return absl::StrCat(
       CountedAre(unhealthy.size(), "node"), " out of service since the update: ", Names(unhealthy),
@@ -224,7 +226,7 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     return;
   }
   if (is_over) {
-    decisions.push_back({Decision::kComplete, "", ""});
+    decisions.push_back({Decision::kComplete, "", HasUpdated(view) ? "" : "no node was updated"});
     return;
   }
   // Work that has begun continues, and the rollout completes when no other is left.
@@ -245,6 +247,8 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     decisions.push_back({Decision::kWaveDone, "", ""});
     return;
   }
+  // A node that is away now may be back when nodes can be taken again.
+  if (!view.slurm_trouble.empty() || !IsOpen(view.limits.windows, view.now, view.zone)) return;
   // Those that wait for workers keep none of them waiting.
   const bool of_workers = HasWorkersLeft(view);
   const auto is_next = [&](const NodeView& node) {
@@ -262,7 +266,6 @@ void DecideRolling(const RolloutView& view, std::vector<Decision>& decisions) {
     }
     return;
   }
-  if (!view.slurm_trouble.empty() || !IsOpen(view.limits.windows, view.now, view.zone)) return;
   TakeNodes(view, room, decisions);
 }
 
@@ -322,10 +325,13 @@ std::vector<Decision> Decide(const RolloutView& view) {
   return decisions;
 }
 
-uint32_t FailuresToForgive(const RolloutView& view) {
-  return static_cast<uint32_t>(std::count_if(
-      view.nodes.begin(), view.nodes.end(),
-      [](const NodeView& node) { return IsFailure(node.step) || IsUnhealthy(node); }));
+Forgiven FailuresToForgive(const RolloutView& view) {
+  Forgiven forgiven;
+  for (const NodeView& node : view.nodes) {
+    forgiven.failed += IsFailure(node.step);
+    forgiven.out += IsUnhealthy(node);
+  }
+  return forgiven;
 }
 
 }  // namespace muster::controller::rollout

@@ -45,7 +45,8 @@ struct NodeView {
   bool is_silent = false;      // slurmctld does not reach its slurmd, so that no job starts there
   std::string service;         // in words: "in service", "drained by root: bad disk"
   std::vector<SlurmJob> jobs;  // on it now
-  // It is not in the cluster any more: it counts against no limit, and is left out.
+  // It is not in the cluster any more, or not in the inventory: it counts against no limit, and is
+  // left out.
   bool is_removed = false;
   bool waits_for_run = false;    // it is to be updated, and its run has not begun
   bool waits_for_suite = false;  // it is to be validated, and that has not begun
@@ -65,12 +66,18 @@ struct OtherWorker {
   std::string switch_name;  // "": not known
 };
 
+// What does not count any more since the rollout was resumed last.
+struct Forgiven {
+  uint32_t failed = 0;  // nodes
+  uint32_t out = 0;     // nodes that are done and went out of service since
+};
+
 struct RolloutView {
   v1::RolloutState state = v1::ROLLOUT_STATE_ROLLING;
   std::string message;
   uint32_t wave = 0;
   absl::Time wave_since = absl::UnixEpoch();  // in this state and wave
-  uint32_t forgiven = 0;                      // failures that do not count any more
+  Forgiven forgiven;
   Limits limits;
   // "": Slurm has answered, or there is none yet. Otherwise nothing that needs it is decided: no
   // node is taken, none counts as idle.
@@ -116,7 +123,7 @@ struct Decision {
 // - Only kRolling takes nodes, only inside a window, while Slurm answers, and only up to the size
 //   of the wave, in which skipped nodes do not count: others take their places. Nodes that are not
 //   connected or that other work holds are not taken; when no node is active and all pending ones
-//   are away, those are left out.
+//   are away, those are left out, but only while nodes could be taken, too.
 // - The canary's nodes are available ones if there are any; so are those of any first wave that
 //   others follow. Otherwise nodes that are out already come first, then those without jobs, then
 //   those whose last job ends soonest; passed over ones come last, and a node whose jobs have no
@@ -132,7 +139,8 @@ struct Decision {
 //   which they ended) within it, pause the rollout or roll it back. So does a node that is done and
 //   was available before but is not any more, when a wave has soaked, unless it is forgiven, or a
 //   person keeps it out. One that other work keeps out is waited for. A rollout that would pause
-//   when every node is over completes instead.
+//   when every node is over completes instead, with the reason. So does one that updated no node;
+//   any other completes without a reason.
 // - A wave is done when its nodes are taken and over; the last one completes the rollout.
 // - In kAborting and kRollingBack pending and draining nodes are left out, and those whose run has
 //   not begun; the rollout settles when no node is active. In kPaused active nodes continue, and
@@ -141,9 +149,8 @@ struct Decision {
 //   back.
 std::vector<Decision> Decide(const RolloutView& view);
 
-// RolloutView::forgiven of a rollout that is resumed now: the failures, and the nodes that are done
-// and went out of service since.
-uint32_t FailuresToForgive(const RolloutView& view);
+// RolloutView::forgiven of a rollout that is resumed now.
+Forgiven FailuresToForgive(const RolloutView& view);
 
 // What the node waits for or what became of it, in a sentence or two: "waits for job 4711 (ann,
 // train), which ends in at most 3 h 10 min", "waits for a slot: 1 of 1 nodes is out of service

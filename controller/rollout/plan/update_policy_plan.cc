@@ -101,7 +101,10 @@ PolicyDecision DecidePolicy(const PolicyView& view) {
   if (was_tried && !view.last->finished_at.has_value()) return InProgress(view, target);
   if (!IsAccepted(view)) return NothingToApply(view);
   const bool is_same = was_tried && view.last->pair == target;
-  if (is_same && view.last->state == v1::ROLLOUT_STATE_COMPLETED) {
+  // It completes with a reason where too many nodes failed, or none was updated.
+  const bool is_done =
+      is_same && view.last->state == v1::ROLLOUT_STATE_COMPLETED && view.last->message.empty();
+  if (is_done) {
     return Say(v1::UPDATE_POLICY_STATE_UP_TO_DATE,
                absl::StrCat(TargetText(view), ": done by ", view.last->rollout_id));
   }

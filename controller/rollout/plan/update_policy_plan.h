@@ -83,8 +83,9 @@ struct PolicyDecision {
 // - Nothing starts while the policy's newest rollout has not ended, whatever was accepted since:
 //   the newest bundle follows it.
 // - Nothing starts of a revoked bundle, and no earlier one in its place: policies never go back.
-// - A pair that the policy has tried starts again only when it did not complete and its bundle was
-//   accepted once more after that. Completed, or applied whole by somebody since, is up to date.
+// - A pair that the policy has tried starts again only when it did not complete, or completed with
+//   too many failures, and its bundle was accepted once more after that. Completed otherwise, or
+//   applied whole by somebody since, is up to date.
 // - A pair that it has not tried starts unless it was applied whole since the policy's last try.
 // - Nothing starts outside of the window, beside another rollout over the same nodes, or before
 //   retry_at after a refusal of the same pair.

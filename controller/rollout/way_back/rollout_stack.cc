@@ -20,8 +20,6 @@ namespace muster::controller::rollout {
 namespace {
 
 constexpr absl::string_view kVariable = "stack";
-// So many revisions of the inventory, from the newest on, are looked at.
-constexpr size_t kRevisionsRead = 20;
 
 // nullopt: the inventory says nothing.
 std::optional<Variable> StackVariable(const Inventory& inventory, const Node& node) {
@@ -70,17 +68,21 @@ absl::Status CheckStackInForce(const Inventory& inventory, const std::string& st
   return absl::OkStatus();
 }
 
-const Application* BeforeStack(const RolloutCollaborators& with,
-                               const std::vector<Application>& applications,
-                               const std::string& stack, const std::vector<std::string>& nodes) {
-  std::set<uint64_t> seen;
+absl::StatusOr<const Application*> BeforeStack(const RolloutCollaborators& with,
+                                               const std::vector<Application>& applications,
+                                               const std::string& stack,
+                                               const std::vector<std::string>& nodes) {
+  std::set<uint64_t> read, compared;
   for (const Application& each : applications) {
-    if (each.has_variables || !(each.is_rollout || each.limit.empty())) continue;
-    if (!seen.insert(each.inventory_revision).second) continue;
-    if (seen.size() > kRevisionsRead) break;
-    const auto inventory = with.inventory.Get(each.inventory_revision);
+    if (each.has_variables || !each.has_succeeded) continue;
+    read.insert(each.inventory_revision);
+    if (read.size() > kRevisionsRead) break;
+    ASSIGN_OR_RETURN(const bool covers,
+                     Covers(with.inventory, each.inventory_revision, each.limit, nodes));
+    if (!covers || !compared.insert(each.inventory_revision).second) continue;
+    const auto before = with.inventory.Get(each.inventory_revision);
     // One that cannot be read any more is nothing to go back to.
-    if (inventory.ok() && HasOther(**inventory, stack, nodes)) return &each;
+    if (before.ok() && HasOther(**before, stack, nodes)) return &each;
   }
   return nullptr;
 }

@@ -29,11 +29,12 @@ std::string StackOf(const Inventory& inventory, absl::string_view node);
 absl::Status CheckStackInForce(const Inventory& inventory, const std::string& stack,
                                const std::vector<std::string>& nodes);
 
-// The newest of the `applications` (newest first) after which one of the nodes had another stack
-// than `stack`; nullptr: there is none.
-const Application* BeforeStack(const RolloutCollaborators& with,
-                               const std::vector<Application>& applications,
-                               const std::string& stack, const std::vector<std::string>& nodes);
+// The newest of the `applications` (newest first) to all of the nodes after which one of them had
+// another stack than `stack`; nullptr: there is none.
+absl::StatusOr<const Application*> BeforeStack(const RolloutCollaborators& with,
+                                               const std::vector<Application>& applications,
+                                               const std::string& stack,
+                                               const std::vector<std::string>& nodes);
 
 // What a person has to do after such a rollout was taken back, for people: "; the inventory still
 // …". "": it moved nobody. `revision` is the one in force when it began.

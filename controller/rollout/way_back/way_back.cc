@@ -1,5 +1,7 @@
 #include "controller/rollout/way_back/way_back.h"
 
+#include <set>
+
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,7 @@
 #include "controller/rollout/collaborators.h"
 #include "controller/rollout/way_back/rollout_image.h"
 #include "controller/rollout/way_back/rollout_stack.h"
+#include "controller/run/collaborators.h"
 #include "controller/store/store.h"
 
 namespace muster::controller::rollout {
@@ -19,14 +22,22 @@ constexpr char kStackVariable[] = "stack";
 // See the role disk_image.
 constexpr char kDiskImageVariable[] = "disk_image";
 
-// The bundle that was applied whole last with the same playbook, by a rollout or by a run over
-// everything: other than the request's, unless `or_the_same`. "": there is none.
-std::string PreviousBundle(const std::vector<Application>& applications,
-                           const v1::CreateRolloutRequest& request, bool or_the_same) {
+// The bundle that was applied whole last to these workers with the same playbook: other than the
+// request's, unless `or_the_same`. "": there is none.
+absl::StatusOr<std::string> PreviousBundle(const RolloutCollaborators& with,
+                                           const std::vector<Application>& applications,
+                                           const std::vector<std::string>& workers,
+                                           const v1::CreateRolloutRequest& request,
+                                           bool or_the_same) {
+  std::set<uint64_t> read;
   for (const Application& each : applications) {
-    if ((or_the_same || each.bundle != request.bundle_sha256()) &&
-        (each.is_rollout || each.limit.empty()))
-      return each.bundle;
+    const bool is_other = or_the_same || each.bundle != request.bundle_sha256();
+    if (!each.has_succeeded || !is_other) continue;
+    if (!each.limit.empty()) read.insert(each.inventory_revision);
+    if (read.size() > kRevisionsRead) break;
+    ASSIGN_OR_RETURN(const bool covers,
+                     Covers(with.inventory, each.inventory_revision, each.limit, workers));
+    if (covers) return each.bundle;
   }
   return "";
 }
@@ -44,13 +55,33 @@ absl::Status FindWayBack(const RolloutCollaborators& with, const Inventory& inve
   const bool is_way_back = !rollout.request.rolls_back_id().empty();
   if (!is_way_back) RETURN_IF_ERROR(NoteImages(with.store, rollout));
   const bool moves_image = !is_way_back && !NodesToOtherImages(inventory, rollout.request).empty();
-  rollout.record.previous_bundle = PreviousBundle(applications, rollout.request, moves_image);
+  ASSIGN_OR_RETURN(rollout.record.previous_bundle,
+                   PreviousBundle(with, applications, workers, rollout.request, moves_image));
   if (rollout.request.stack().empty()) return absl::OkStatus();
-  const Application* before = BeforeStack(with, applications, rollout.request.stack(), workers);
+  ASSIGN_OR_RETURN(const Application* const before,
+                   BeforeStack(with, applications, rollout.request.stack(), workers));
   if (before == nullptr) return absl::OkStatus();
   rollout.record.previous_bundle = before->bundle;
   rollout.request.set_revision_before(before->inventory_revision);
   return absl::OkStatus();
+}
+
+absl::StatusOr<TouchedNodes> TouchedBy(const RolloutCollaborators& with,
+                                       const ActiveRollout& rollout) {
+  ASSIGN_OR_RETURN(const InventoryVersion inventory, with.inventory.Latest());
+  TouchedNodes touched;
+  RETURN_IF_ERROR(with.store.View([&](Transaction& txn) -> absl::Status {
+    for (const RolloutNodeRecord& node : rollout.nodes) {
+      if (node.run_id.empty()) continue;
+      const absl::StatusOr<NodeRecord> now = txn.nodes().GetByName(node.node);
+      if (!now.ok() && !absl::IsNotFound(now.status())) return now.status();
+      const bool is_here = now.ok() && now->uuid == node.node_uuid &&
+                           inventory.inventory->FindNode(node.node) != nullptr;
+      (is_here ? touched.here : touched.gone).push_back(node.node);
+    }
+    return absl::OkStatus();
+  }));
+  return touched;
 }
 
 std::map<std::string, std::string> GivenBack(const v1::CreateRolloutRequest& request,

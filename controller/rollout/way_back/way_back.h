@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace muster::v1 {
 class CreateRolloutRequest;
@@ -23,6 +24,14 @@ struct RolloutCollaborators;
 // to what the nodes had before they were given them. `inventory`: the one in force.
 absl::Status FindWayBack(const RolloutCollaborators& with, const Inventory& inventory,
                          const std::vector<std::string>& workers, ActiveRollout& rollout);
+
+// The nodes whose update the rollout has begun.
+struct TouchedNodes {
+  std::vector<std::string> here;
+  std::vector<std::string> gone;  // the cluster does not have them any more, or has another machine
+};
+absl::StatusOr<TouchedNodes> TouchedBy(const RolloutCollaborators& with,
+                                       const ActiveRollout& rollout);
 
 // The variables by which a rollout that takes another back gives the node what it had before, name
 // → JSON; none for any other rollout. Nobody has asked for them by name.

@@ -37,6 +37,10 @@ absl::Status PlaybookCompiler::CheckTags(const Playbook& playbook,
   return Annotate(controller::CheckTags(playbook, tags), "--tags");
 }
 
+absl::Status PlaybookCompiler::CheckVariables(const FileTree& site, const Inventory& inventory) {
+  return controller::CheckVariables(site, inventory);
+}
+
 absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(const Playbook& playbook,
                                                                        size_t play_index,
                                                                        const Inventory& inventory,

@@ -1,5 +1,6 @@
 #include "controller/run/plan/stored_inventory.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -37,8 +38,12 @@ absl::StatusOr<InventoryVersion> StoredInventory::Latest() {
 absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t revision) {
   {
     absl::MutexLock lock(&mutex_);
-    const auto it = parsed_.find(revision);
-    if (it != parsed_.end()) return it->second;
+    const auto it = std::find_if(parsed_.begin(), parsed_.end(),
+                                 [&](const auto& parsed) { return parsed.first == revision; });
+    if (it != parsed_.end()) {
+      std::rotate(parsed_.begin(), it, it + 1);
+      return parsed_.front().second;
+    }
   }
   InventoryRecord record;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
@@ -52,8 +57,8 @@ absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t r
   }
   auto shared = std::make_shared<const Inventory>(*std::move(inventory));
   absl::MutexLock lock(&mutex_);
-  parsed_[revision] = shared;
-  if (parsed_.size() > kKept) parsed_.erase(parsed_.begin());
+  parsed_.insert(parsed_.begin(), {revision, shared});
+  if (parsed_.size() > kKept) parsed_.pop_back();
   return shared;
 }
 

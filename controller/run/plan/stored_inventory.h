@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -19,8 +21,8 @@ struct InventoryRecord;
 // The files of a stored revision, by their paths. DataLoss: they are damaged.
 absl::StatusOr<std::map<std::string, std::string>> FilesOf(const InventoryRecord& record);
 
-// Revisions of the inventory; keeps the newest few parsed. Thread-safe; blocks for the store, so it
-// must not be called inside a transaction.
+// Revisions of the inventory; keeps the few that were asked for last parsed. Thread-safe; blocks
+// for the store, so it must not be called inside a transaction.
 class StoredInventory final : public InventorySource {
  public:
   // `store` must outlive the object.
@@ -36,7 +38,9 @@ class StoredInventory final : public InventorySource {
 
   Store& store_;
   absl::Mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<const Inventory>> parsed_ ABSL_GUARDED_BY(mutex_);
+  // Asked for last first.
+  std::vector<std::pair<uint64_t, std::shared_ptr<const Inventory>>> parsed_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::controller

@@ -13,7 +13,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
-#include "common/base/text/hostlist.h"
 #include "controller/claim/node_claims.h"
 #include "controller/gate/node_pass.h"
 #include "controller/gate/service_gate.h"
@@ -73,11 +72,11 @@ class Cluster : public InventorySource {
 
   // Puts another revision in force: the nodes, and `more`.
   void SetInventory(const std::string& more) {
-    absl::StatusOr<Inventory> parsed = ParseInventory(
-        {{"cluster.yaml",
-          absl::StrCat("cluster: lab\nnodes:\n  login1: {role: login}\n"
-                       "  c[001-003]: {role: compute}\n",
-                       others_, "racks:\n  r1: {nodes: \"c[001-003]\", switch: sw1}\n", more)}});
+    absl::StatusOr<Inventory> parsed =
+        ParseInventory({{"cluster.yaml",
+                         absl::StrCat("cluster: lab\nnodes:\n  login1: {role: login}\n  ", workers_,
+                                      ": {role: compute}\n", others_, "racks:\n  r1: {nodes: \"",
+                                      workers_, "\", switch: sw1}\n", more)}});
     ASSERT_OK(parsed.status());
     inventories_.push_back(std::make_shared<const Inventory>(*std::move(parsed)));
   }
@@ -278,7 +277,8 @@ class Cluster : public InventorySource {
   // What becomes of runs of a bundle, and of validations; by default they succeed and change.
   std::set<std::string> failing_bundles_, failing_nodes_, refused_bundles_;
   bool runs_change_ = true;
-  std::string others_;  // further nodes of the inventory, as they stand in it
+  std::string workers_ = "c[001-003]";  // of the inventory
+  std::string others_;                  // further nodes of the inventory, as they stand in it
   bool work_ends_ = true;
   absl::Status refuse_runs_;
   absl::Status may_continue_;  // the creators of rollouts
@@ -318,9 +318,15 @@ class Cluster : public InventorySource {
     return txn.runs().Put(run);
   }
 
-  std::vector<std::string> AllNodes() {
+  // A name that the inventory does not have is an error, as in the real engines.
+  absl::StatusOr<std::vector<std::string>> NodesWithin(const std::string& limit) {
     std::vector<std::string> names;
-    for (const Node& node : inventories_.back()->nodes()) names.push_back(node.name);
+    if (limit.empty()) {
+      for (const Node& node : inventories_.back()->nodes()) names.push_back(node.name);
+      return names;
+    }
+    ASSIGN_OR_RETURN(const auto nodes, Select(*inventories_.back(), limit));
+    for (const Node* node : nodes) names.push_back(node->name);
     return names;
   }
 
@@ -338,8 +344,7 @@ class Cluster : public InventorySource {
           if (refused_bundles_.count(request.bundle_sha256()) > 0)
             return absl::PermissionDeniedError("bundle old is not approved");
           if (!request.plan_sha256().empty()) return planned_;
-          if (request.limit().empty()) return AllNodes();
-          return ExpandHostlist(request.limit());
+          return NodesWithin(request.limit());
         },
         .start_run = [this](const v1::CreateRunRequest& request,
                             const RunActor& actor) { return StartRun(request, actor); },
@@ -359,6 +364,7 @@ class Cluster : public InventorySource {
 
   absl::StatusOr<std::string> StartRun(const v1::CreateRunRequest& request, const RunActor& actor) {
     RETURN_IF_ERROR(refuse_runs_);
+    RETURN_IF_ERROR(NodesWithin(request.limit()).status());
     asked_runs_.emplace_back(request, actor);
     const std::string& by = actor.name;
     if (!slurm_.jobs[request.limit()].empty()) killed_a_job_ = true;
@@ -384,6 +390,7 @@ class Cluster : public InventorySource {
 
   absl::StatusOr<std::string> StartValidation(const v1::CreateValidationRequest& request,
                                               const std::string& by) {
+    RETURN_IF_ERROR(NodesWithin(request.nodes()).status());
     const std::string id = absl::StrCat("v-", ++last_id_);
     RETURN_IF_ERROR(store_.Update([&](Transaction& txn) -> absl::Status {
       ASSIGN_OR_RETURN(const auto running, txn.validations().ListRunning());

@@ -408,41 +408,6 @@ TEST(RolloutManager, ABrokenBundleStopsAtTheCanary) {
   EXPECT_EQ(cluster.HoldCount(), 0);
 }
 
-TEST(RolloutManager, RollsBackByItselfWhereAsked) {
-  Cluster cluster;
-  cluster.failing_bundles_ = {kNewBundle};
-  v1::CreateRolloutRequest request = cluster.Request();
-  request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
-  const v1::Rollout ended = cluster.Await(cluster.Create(request));
-  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_ROLLED_BACK);
-  EXPECT_EQ(cluster.Await(ended.rolled_back_by()).state(), v1::ROLLOUT_STATE_COMPLETED);
-}
-
-TEST(RolloutManager, ManyRunsDoNotHideTheWayBack) {
-  Cluster cluster;
-  cluster.clock_.Advance(absl::Seconds(1));
-  cluster.AddNodeRuns(1000, kNewBundle);
-  cluster.clock_.Advance(absl::Seconds(1));
-  cluster.failing_bundles_ = {kNewBundle};
-  v1::CreateRolloutRequest request = cluster.Request();
-  request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
-  const std::string id = cluster.Create(request);
-  EXPECT_EQ(cluster.Get(id).previous_bundle_sha256(), kOldBundle);
-  EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_ROLLED_BACK);
-}
-
-TEST(RolloutManager, ABundleThatMayNotBeRunIsNoWayBack) {
-  Cluster cluster;
-  cluster.failing_bundles_ = {kNewBundle};
-  cluster.refused_bundles_ = {kOldBundle};
-  v1::CreateRolloutRequest request = cluster.Request();
-  request.set_on_failure(v1::ROLLOUT_FAILURE_ACTION_ROLL_BACK);
-  const v1::Rollout ended = cluster.Await(cluster.Create(request));
-  EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_ABORTED);
-  EXPECT_TRUE(ended.rolled_back_by().empty());
-  EXPECT_THAT(ended.message(), Said());
-}
-
 TEST(RolloutManager, ANodeThatDoesNotPassStaysInQuarantine) {
   Cluster cluster;
   cluster.failing_nodes_ = {"c001"};
@@ -614,6 +579,73 @@ TEST(RolloutManager, WithoutASuiteAnotherKernelFailsTheNode) {
   EXPECT_EQ(cluster.HoldCount(), 1);
 }
 
+TEST(RolloutManager, ANodeThatChangesAfterItHasPassedFails) {
+  Cluster cluster;
+  const std::string id = cluster.Create(cluster.Request());
+  const auto step = [&] { return cluster.Get(id).nodes(0).step(); };
+  for (int i = 0; i < 60 && step() != v1::ROLLOUT_STEP_RESUMING; ++i) cluster.Second();
+  ASSERT_EQ(step(), v1::ROLLOUT_STEP_RESUMING);
+  BootKernel(cluster, 1, "new");
+  for (int i = 0; i < 60; ++i) cluster.Second();
+  EXPECT_EQ(step(), v1::ROLLOUT_STEP_RESUMING) << "its facts may still be on their way";
+  const v1::Rollout paused = cluster.Await(id);
+  EXPECT_EQ(paused.state(), v1::ROLLOUT_STATE_PAUSED);
+  EXPECT_EQ(paused.nodes(0).step(), v1::ROLLOUT_STEP_FAILED);
+  EXPECT_THAT(paused.nodes(0).message(),
+              ::testing::AllOf(HasSubstr("muster validate c001"), Not(HasSubstr("no suite"))));
+  ASSERT_OK(cluster.manager_->Change(id, RolloutEvent::kAborted, "", cluster.Ann()).status());
+  EXPECT_EQ(cluster.Await(id).state(), v1::ROLLOUT_STATE_ABORTED);
+}
+
+// Nobody could give it back before.
+TEST(RolloutManager, TheTimeForANodesFactsBeginsWhenSlurmAnswers) {
+  Cluster cluster;
+  const std::string id = cluster.Create(cluster.Request());
+  const auto step = [&] { return cluster.Get(id).nodes(0).step(); };
+  for (int i = 0; i < 60 && step() != v1::ROLLOUT_STEP_RESUMING; ++i) cluster.Second();
+  ASSERT_EQ(step(), v1::ROLLOUT_STEP_RESUMING);
+  cluster.slurm_.status = absl::UnavailableError("slurmctld does not answer");
+  BootKernel(cluster, 1, "new");
+  for (int i = 0; i < 200; ++i) cluster.Second();
+  cluster.slurm_.status = absl::OkStatus();
+  for (int i = 0; i < 60; ++i) cluster.Second();
+  EXPECT_EQ(step(), v1::ROLLOUT_STEP_RESUMING);
+  EXPECT_EQ(cluster.Await(id).nodes(0).step(), v1::ROLLOUT_STEP_FAILED);
+}
+
+// Otherwise it would get, days later, what was taken back on all others.
+TEST(RolloutManager, ANodeThatMissedAnUpdateIsNotCaughtUpOnceThatIsGivenUp) {
+  for (const RolloutEvent event : {RolloutEvent::kAborted, RolloutEvent::kRolledBack}) {
+    SCOPED_TRACE(RolloutEventName(event));
+    Cluster cluster;
+    cluster.failing_bundles_ = {kNewBundle};
+    const std::string id = cluster.Create(cluster.Request());
+    const v1::Rollout paused = cluster.Await(id);
+    ASSERT_EQ(paused.nodes(0).step(), v1::ROLLOUT_STEP_FAILED);
+    const auto result = [&] {
+      std::string result;
+      EXPECT_OK(cluster.store_.below().View([&](Transaction& txn) -> absl::Status {
+        ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().GetByName("c001"));
+        result = node.last_run_result;
+        return absl::OkStatus();
+      }));
+      return result;
+    };
+    // As the engine leaves the record of a node that was away.
+    ASSERT_OK(cluster.store_.below().Update([&](Transaction& txn) -> absl::Status {
+      ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().GetByName("c001"));
+      node.last_run_id = paused.nodes(0).run_id();
+      node.last_run_result = kRunMissed;
+      return txn.nodes().Put(node);
+    }));
+    for (int i = 0; i < 5; ++i) cluster.Second();
+    EXPECT_EQ(result(), kRunMissed) << "somebody may continue it";
+    ASSERT_OK(cluster.manager_->Change(id, event, "", cluster.Ann()).status());
+    ASSERT_TRUE(cluster.Await(id).has_finished_at());
+    EXPECT_EQ(result(), "failed");
+  }
+}
+
 TEST(RolloutManager, TwoRolloutsOverTheSameNodesExcludeEachOther) {
   Cluster cluster;
   cluster.work_ends_ = false;
@@ -639,6 +671,31 @@ TEST(RolloutManager, ARemovedNodeFreesItsSlot) {
   EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED);
   EXPECT_EQ(ended.nodes(0).step(), v1::ROLLOUT_STEP_SKIPPED);
   EXPECT_EQ(ended.nodes(1).step(), v1::ROLLOUT_STEP_DONE);
+}
+
+// `muster node remove` takes it out of the inventory before it ends its membership.
+TEST(RolloutManager, ANodeThatLeavesTheInventoryIsLeftOut) {
+  for (const v1::RolloutStep step :
+       {v1::ROLLOUT_STEP_PENDING, v1::ROLLOUT_STEP_APPLYING, v1::ROLLOUT_STEP_VALIDATING}) {
+    SCOPED_TRACE(StepName(step));
+    Cluster cluster;
+    const int leaves = step == v1::ROLLOUT_STEP_PENDING ? 2 : 0;
+    if (step == v1::ROLLOUT_STEP_APPLYING)
+      cluster.refuse_runs_ = absl::FailedPreconditionError("run r-9 of admin:bob has c001");
+    const std::string id = cluster.Create(cluster.Request());
+    // The run of the last one has just ended.
+    for (int i = 0; i < 10 && cluster.RunsOf("c001").empty(); ++i) cluster.Second();
+    cluster.workers_ = leaves == 0 ? "c[002-003]" : "c[001-002]";
+    cluster.SetInventory("");
+    cluster.refuse_runs_ = absl::OkStatus();
+    const v1::Rollout ended = cluster.Await(id);
+    EXPECT_EQ(ended.state(), v1::ROLLOUT_STATE_COMPLETED) << ended.message();
+    for (int i = 0; i < kNodes; ++i)
+      EXPECT_EQ(ended.nodes(i).step(),
+                i == leaves ? v1::ROLLOUT_STEP_SKIPPED : v1::ROLLOUT_STEP_DONE);
+    EXPECT_EQ(ended.nodes(leaves).message(), "it was removed from the cluster");
+    EXPECT_EQ(cluster.HoldCount(), 0);
+  }
 }
 
 TEST(RolloutManager, WaitsWhileSlurmDoesNotAnswer) {

@@ -155,6 +155,20 @@ TEST(Decide, NodesThatAreAwayAreLeftOutWhenNothingElseIsLeft) {
   EXPECT_THAT(Words(view), IsEmpty()) << "that run may be rebooting it";
 }
 
+// They may be back when the window opens, or when Slurm answers.
+TEST(Decide, NodesThatAreAwayAreLeftOutOnlyWhileNodesCouldBeTaken) {
+  RolloutView view = ClusterOf(2, 2);
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[1].is_connected = view.nodes[1].is_available = false;
+  view.slurm_trouble = "slurmctld is away";
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.slurm_trouble.clear();
+  view.limits.windows = {*ParseWindow("22:00-06:00")};
+  EXPECT_THAT(Words(view), IsEmpty());
+  view.now += absl::Hours(10);
+  EXPECT_THAT(Words(view), ElementsAre("leave out c002"));
+}
+
 NodeView Login(std::string name) {
   NodeView node = InService(std::move(name));
   node.is_worker = false;
@@ -360,11 +374,11 @@ TEST(Decide, MoreFailuresThanTheBudgetPause) {
   EXPECT_THAT(FirstReason(view), Said());
   view.limits.rolls_back = true;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
-  view.forgiven = 1;
+  view.forgiven.failed = 1;
   EXPECT_THAT(Words(view), ::testing::Contains("idle c003"));
   view.limits.failure_budget = 0;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
-  view.forgiven = 2;
+  view.forgiven.failed = 2;
   EXPECT_THAT(Words(view), ::testing::Contains("idle c003"));
 }
 
@@ -384,7 +398,7 @@ TEST(Decide, ThreeFailuresInARowPauseWithinTheBudget) {
   view.nodes[3].since = view.now - 5 * kHour;
   view.nodes[4] = Ended("c005", v1::ROLLOUT_STEP_SKIPPED, absl::Minutes(90));
   EXPECT_THAT(Words(view), ElementsAre("pause")) << "a skipped node proves nothing";
-  view.forgiven = 1;
+  view.forgiven.failed = 1;
   EXPECT_THAT(Words(view), ::testing::Contains("take c006")) << "two are left";
 }
 
@@ -432,13 +446,32 @@ TEST(Decide, ASoakEndsWithALookAtWhatWasUpdated) {
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
   // Whoever resumes the rollout forgives it.
   view.forgiven = FailuresToForgive(view);
-  EXPECT_EQ(view.forgiven, 1);
+  EXPECT_EQ(view.forgiven.failed, 0u);
+  EXPECT_EQ(view.forgiven.out, 1u);
   EXPECT_THAT(Words(view), ElementsAre("soaked"));
   view.nodes[0].is_available = false;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
   // One that was out before proves nothing.
-  view.forgiven = 0;
+  view.forgiven = {};
   view.nodes[0].was_available = view.nodes[1].was_available = false;
+  EXPECT_THAT(Words(view), ElementsAre("soaked"));
+}
+
+TEST(Decide, NodesThatWentOutAreForgivenApartFromFailures) {
+  RolloutView view = ClusterOf(6, 6);
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_FAILED, kHour);
+  for (const int i : {1, 2}) {
+    view.nodes[i] = Ended(view.nodes[i].name, v1::ROLLOUT_STEP_DONE, kHour);
+    view.nodes[i].is_available = false;
+  }
+  view.forgiven = FailuresToForgive(view);
+  EXPECT_EQ(view.forgiven.failed, 1u);
+  EXPECT_EQ(view.forgiven.out, 2u);
+  EXPECT_THAT(Words(view), ::testing::Contains("take c004"));
+  view.nodes[3] = Ended("c004", v1::ROLLOUT_STEP_FAILED, absl::ZeroDuration());
+  EXPECT_THAT(Words(view), ElementsAre("pause")) << "nobody has forgiven another failure";
+  // Nor does a failure use up what was forgiven of the others.
+  view.state = v1::ROLLOUT_STATE_SOAKING;
   EXPECT_THAT(Words(view), ElementsAre("soaked"));
 }
 
@@ -452,11 +485,11 @@ TEST(Decide, ASoakWaitsForOtherWorkAndLeavesPersonsDrainsAlone) {
   view.nodes[0].is_available = false;
   view.nodes[0].is_worked_on = true;
   EXPECT_THAT(Words(view), IsEmpty());
-  EXPECT_EQ(FailuresToForgive(view), 0u);
+  EXPECT_EQ(FailuresToForgive(view).out, 0u);
   view.nodes[0].is_worked_on = false;
   view.nodes[0].is_persons = true;
   EXPECT_THAT(Words(view), ElementsAre("soaked"));
-  EXPECT_EQ(FailuresToForgive(view), 0u);
+  EXPECT_EQ(FailuresToForgive(view).out, 0u);
   view.nodes[1].is_available = false;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
 }
@@ -495,6 +528,17 @@ TEST(Decide, TheFailureOfTheLastNodeCompletesOrRollsBack) {
   EXPECT_THAT(FirstReason(view), Said());
   view.limits.rolls_back = true;
   EXPECT_THAT(Words(view), ElementsAre("roll back"));
+}
+
+TEST(Decide, ARolloutThatUpdatedNoNodeSaysSo) {
+  RolloutView view = ClusterOf(2);
+  view.nodes[0] = Ended("c001", v1::ROLLOUT_STEP_DONE, kHour);
+  view.nodes[1] = Ended("c002", v1::ROLLOUT_STEP_SKIPPED, kHour);
+  EXPECT_THAT(Words(view), ElementsAre("complete"));
+  EXPECT_EQ(FirstReason(view), "");
+  view.nodes[0].step = v1::ROLLOUT_STEP_SKIPPED;
+  EXPECT_THAT(Words(view), ElementsAre("complete"));
+  EXPECT_THAT(FirstReason(view), Said());
 }
 
 TEST(Decide, AbortingAndRollingBackLeaveOutWhatIsNotBeingUpdated) {

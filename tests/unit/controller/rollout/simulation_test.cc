@@ -289,7 +289,8 @@ void Simulation::CheckTaken(size_t i) {
     has_available |= other.step == v1::ROLLOUT_STEP_PENDING && other.is_available;
   }
   if (in_wave > limits.wave_sizes[view_.wave]) Fail("a node is taken beyond the wave");
-  if (failures > view_.forgiven + limits.failure_budget) Fail("a node is taken after failures");
+  if (failures > view_.forgiven.failed + limits.failure_budget)
+    Fail("a node is taken after failures");
   if (view_.wave == 0 && limits.wave_sizes.size() > 1 && has_available && !node.is_available) {
     Fail("the canary is out of service");
   }
@@ -334,6 +335,8 @@ void Simulation::CheckLeftOut(size_t i) {
     return;
   }
   if (!IsLongAway(i)) Fail(absl::StrCat(node.name, " is left out and was there a moment ago"));
+  if (!IsInTime(times_, view_.now)) Fail("a node is left out outside the windows");
+  if (!cluster_.slurm_answers()) Fail("a node is left out while Slurm does not answer");
   for (const NodeView& other : view_.nodes) {
     const bool is_reachable = other.step == v1::ROLLOUT_STEP_PENDING && other.is_connected;
     if (IsActive(other.step) || is_reachable) {

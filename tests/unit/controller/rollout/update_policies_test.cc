@@ -15,7 +15,9 @@ namespace muster::controller::rollout {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::Each;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kPolicy[] = "updates: {nightly: {playbook: site.yaml}}\n";
@@ -249,6 +251,49 @@ TEST(UpdatePolicies, OperatorsAndTrialsAcceptNothing) {
   EXPECT_EQ(cluster.Policy().state(), v1::UPDATE_POLICY_STATE_UP_TO_DATE);
 }
 
+constexpr char kOfOneNode[] = "updates: {nightly: {playbook: site.yaml, nodes: c001}}\n";
+
+// It completes, as no node is left that could be held back, and what it gave to the others stays.
+TEST(UpdatePolicies, AnUpdateByHandThatFailedOnTheLastNodeIsNotTakenBack) {
+  PolicyCluster cluster(kTwoAtOnce);
+  cluster.failing_nodes_ = {"c003"};
+  cluster.Approve(kNewBundle, "r-all");
+  const v1::Rollout by_hand = cluster.Await(cluster.Create(cluster.Request()));
+  ASSERT_EQ(by_hand.state(), v1::ROLLOUT_STATE_COMPLETED);
+  ASSERT_NE(by_hand.message(), "");
+  ASSERT_EQ(by_hand.nodes(0).step(), v1::ROLLOUT_STEP_DONE);
+  EXPECT_EQ(cluster.Policy().request().bundle_sha256(), kNewBundle);
+  EXPECT_NE(cluster.Policy().state(), v1::UPDATE_POLICY_STATE_UP_TO_DATE);
+  cluster.failing_nodes_.clear();
+  cluster.SetInventory(absl::StrCat(kTwoAtOnce, "vars: {stack: debian13}\n"));
+  cluster.Seconds(400);
+  ASSERT_THAT(cluster.Done(), Not(IsEmpty()));
+  EXPECT_THAT(cluster.Done(), Each(std::string(kNewBundle)));
+}
+
+TEST(UpdatePolicies, NodesThatLeaveOrJoinDoNotMakeItGoBack) {
+  for (const char* workers : {"c[002-003]", "c[001-004]"}) {
+    SCOPED_TRACE(workers);
+    PolicyCluster cluster;
+    cluster.AddRun("r-all", kNewBundle, "c[001-003]", "admin:ann");
+    cluster.Approve(kNewBundle, "r-all");
+    ASSERT_EQ(cluster.Policy().request().bundle_sha256(), kNewBundle);
+    cluster.workers_ = workers;
+    cluster.SetInventory(kPolicy);
+    EXPECT_EQ(cluster.Policy().request().bundle_sha256(), kNewBundle);
+  }
+}
+
+TEST(UpdatePolicies, ItsOwnUpdateThatFailedOnTheLastNodeStopsIt) {
+  PolicyCluster cluster(kOfOneNode);
+  cluster.failing_bundles_ = {kNewBundle};
+  cluster.Approve(kNewBundle);
+  cluster.Seconds(100);
+  ASSERT_THAT(cluster.Rollouts(), SizeIs(1));
+  EXPECT_EQ(cluster.Rollouts()[0].state(), v1::ROLLOUT_STATE_COMPLETED);
+  EXPECT_EQ(cluster.Policy().state(), v1::UPDATE_POLICY_STATE_STOPPED);
+}
+
 TEST(UpdatePolicies, ARevokedBundleStopsItAndNoOlderOneComesBack) {
   PolicyCluster cluster;
   cluster.Approve(kNewBundle);
@@ -305,7 +350,7 @@ TEST(UpdatePolicies, ARefusalIsSaidAndTriedAgain) {
 
 // More nodes, or another playbook, were not tried yet.
 TEST(UpdatePolicies, AChangedPolicyStartsAnew) {
-  PolicyCluster cluster("updates: {nightly: {playbook: site.yaml, nodes: c001}}\n");
+  PolicyCluster cluster(kOfOneNode);
   cluster.Approve(kNewBundle);
   cluster.Seconds(100);
   ASSERT_THAT(cluster.Done(), SizeIs(1));

@@ -95,6 +95,17 @@ TEST(UpdatePolicyPlan, AfterTheLastTry) {
   }
 }
 
+// The last node of a rollout that pauses has nothing after it that could be held back.
+TEST(UpdatePolicyPlan, WhatCompletedWithTooManyFailuresIsNotUpToDate) {
+  PolicyView view = Fresh();
+  view.last = Tried({kNew, kNow}, v1::ROLLOUT_STATE_COMPLETED);
+  view.last->message = "1 node failed (c003), and the failure budget is 0";
+  EXPECT_EQ(DecidePolicy(view).state, v1::UPDATE_POLICY_STATE_STOPPED);
+  EXPECT_THAT(DecidePolicy(view).message, Said());
+  view.accepted->at = Noon() - absl::Minutes(10);
+  EXPECT_TRUE(DecidePolicy(view).starts);
+}
+
 TEST(UpdatePolicyPlan, WhatSomebodyAppliedCountsOnlyAfterTheLastTry) {
   PolicyView view = Fresh();
   view.applied = PolicyView::Application{"r-hand", {kNew, kNow}, Noon() - absl::Hours(5)};

@@ -45,6 +45,16 @@ TEST_F(RunCatchUpTest, NodeThatIsBackGetsTheRunItMissed) {
   EXPECT_EQ(Runs().size(), 2u);
 }
 
+// A person can mend the name, and the node must not wait for that.
+TEST_F(RunCatchUpTest, AMisspelledVariableOfTheInventoryKeepsNobodyFromCatchingUp) {
+  MissedByB();
+  compiler_.misspelled = absl::InvalidArgumentError("no role reads 'x'");
+  Restart();
+  Connect("b");
+  Pass(absl::Seconds(5));
+  EXPECT_EQ(Runs().size(), 2u);
+}
+
 TEST_F(RunCatchUpTest, OnlyAWholeRunOverChosenNodesCountsAsAppliedByThem) {
   const auto applies = [&](const std::string& run_id) {
     for (const RunRecord& run : Runs()) {
@@ -113,6 +123,20 @@ TEST_F(RunCatchUpTest, NodeThatIsBackBeforeTheRunEndsIsCaughtUpAfterIt) {
   Pass(absl::Seconds(6));
   ASSERT_EQ(Runs().size(), 2u);
   EXPECT_EQ(Runs()[0].catches_up_run_id, run.run_id());
+}
+
+TEST_F(RunCatchUpTest, ARunThatIsGivenUpWhileTheNodeWaitsIsNotCaughtUpWith) {
+  MissedByB();
+  Connect("b");
+  Pass(absl::Seconds(2));
+  // As the end of its rollout does.
+  ASSERT_OK(store_->Update([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(NodeRecord node, txn.nodes().GetByName("b"));
+    node.last_run_result = "failed";
+    return txn.nodes().Put(node);
+  }));
+  Pass(absl::Seconds(10));
+  EXPECT_EQ(Runs().size(), 1u);
 }
 
 // As a machine whose root is in memory does after each boot.

@@ -60,6 +60,28 @@ TEST_F(RunEngineTest, WalksThroughAllPlays) {
   }));
 }
 
+TEST_F(RunEngineTest, AMisspelledVariableRefusesTheRunsOfPeopleAlone) {
+  Connect("a");
+  compiler_.misspelled = absl::InvalidArgumentError("no role reads 'x'");
+  v1::CreateRunRequest request;
+  request.set_bundle_sha256("site");
+  request.set_playbook("one.yaml");
+  const RunActor person = {{"admin:alice", "ipv4:10.0.0.1:1"}};
+  for (const bool check_only : {true, false}) {
+    request.set_check_only(check_only);
+    EXPECT_THAT(engine_->Create(request, person).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, "no role reads 'x'"));
+  }
+  EXPECT_THAT(engine_->Preview(request, person).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "no role reads 'x'"));
+  EXPECT_THAT(Runs(), IsEmpty());
+  RunActor rollout = {{"admin:alice", ""}};
+  rollout.rollout_id = "u-1";
+  ASSERT_OK(engine_->Create(request, rollout).status());
+  Restart();
+  EXPECT_EQ(Runs().front().state, RunRecord::kRunning) << "the same run, after a restart";
+}
+
 TEST_F(RunEngineTest, ErrorsOfThePlaybookComeBackAndNothingIsStored) {
   v1::CreateRunRequest request;
   request.set_bundle_sha256("site");

@@ -37,6 +37,7 @@ class FakeCompiler final : public Compiler {
     return tags.empty() || tags[0] == "known" ? absl::OkStatus()
                                               : absl::InvalidArgumentError("unknown tag");
   }
+  absl::Status CheckVariables(const FileTree&, const Inventory&) override { return misspelled; }
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;
@@ -49,6 +50,7 @@ class FakeCompiler final : public Compiler {
                absl::FunctionRef<bool(std::vector<NodePlan>)> take) override;
 
   std::map<std::string, absl::Status> errors;  // by node
+  absl::Status misspelled;                     // of the inventory's variables
   size_t blob_bytes = 0;                       // a file this large in each plan
   std::optional<v1::RebootResource> reboot;    // step "role/reboot" in each plan
 
