@@ -14,15 +14,18 @@ bool ConditionBoard::HasRoomFor(absl::string_view condition) const {
   return states_.size() + events_.size() < kMaxRows - (is_urgent ? 0 : kDrainRows);
 }
 
-void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions,
-                           const std::vector<Finding>& troubles, absl::Duration longest_step,
-                           absl::Time now) {
+void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions, const Findings& findings,
+                           absl::Duration longest_step, absl::Time now) {
+  const auto key_of = [](const std::string& condition, const std::string& object) {
+    return Key(condition, PlainText(object, Lines::kOne, kMaxObjectBytes));
+  };
   std::map<Key, const Finding*> found;
-  for (const Finding& finding : troubles) {
-    Key key(finding.condition, PlainText(finding.object, Lines::kOne, kMaxObjectBytes));
-    const auto [place, is_new] = found.emplace(std::move(key), &finding);
+  for (const Finding& finding : findings.troubles) {
+    const auto [place, is_new] = found.emplace(key_of(finding.condition, finding.object), &finding);
     if (!is_new && finding.status == Status::kBad) place->second = &finding;
   }
+  std::set<Key> well;
+  for (const auto& [condition, object] : findings.well) well.insert(key_of(condition, object));
   for (const auto& [key, finding] : found) {
     if (states_.count(key) > 0) continue;
     if (HasRoomFor(key.first)) {
@@ -42,7 +45,9 @@ void ConditionBoard::Merge(absl::Span<const WatchedCondition> conditions,
     }
     const auto seen = found.find(key);
     const auto whole = found.find(Key(key.first, ""));
-    const bool is_unseen = whole != found.end() && whole->second->status == Status::kUnknown;
+    const bool is_unseen = (whole != found.end() && whole->second->status == Status::kUnknown) ||
+                           (condition->must_be_seen_well &&
+                            state.hysteresis.held() == Status::kBad && well.count(key) == 0);
     const Status status = seen != found.end() ? seen->second->status
                           : is_unseen         ? Status::kUnknown
                                               : Status::kOk;

@@ -48,10 +48,10 @@ class ConditionBoard {
   static constexpr size_t kMaxObjectBytes = 120;
   static constexpr size_t kMaxEvidenceBytes = 240;
 
-  // A look at `conditions` found `troubles`; everything else of them is well, unless the condition
-  // is unknown for the node as a whole. What stays bad, or unknown, has the evidence of the newest
-  // look.
-  void Merge(absl::Span<const WatchedCondition> conditions, const std::vector<Finding>& troubles,
+  // A look at `conditions` found troubles; everything else of them is well, unless the condition
+  // is unknown for the node as a whole, or its parts must be seen well. What stays bad, or unknown,
+  // has the evidence of the newest look.
+  void Merge(absl::Span<const WatchedCondition> conditions, const Findings& findings,
              absl::Duration longest_step, absl::Time now);
   // Nobody watches these any more: they are neither bad nor unknown.
   void Forget(absl::string_view condition);

@@ -22,6 +22,9 @@ struct Patience {
 struct WatchedCondition {
   std::string name;
   Patience patience;
+  // A part that is bad and then says nothing any more has got worse: it stays bad until a look has
+  // seen it well (Findings::well).
+  bool must_be_seen_well = false;
 };
 
 // A condition of one part of the node that is not well.
@@ -35,6 +38,8 @@ struct Finding {
 // The result of a look: every condition and part that is not in `troubles` is well.
 struct Findings {
   std::vector<Finding> troubles;
+  // Condition and part of those that were seen well, where they must be.
+  std::vector<std::pair<std::string, std::string>> well;
   // Conditions that cannot be watched on this node, for want of a program or of hardware.
   std::vector<std::string> not_watched;
 

@@ -98,6 +98,10 @@ void HealthMonitor::Load() {
     absl::MutexLock lock(&mutex_);
     log_done_ = position;
     Restore(record, watched, started_, board_);
+    for (const ConditionRow& row : board_.BadFindings())
+      for (const ProbeSpec& spec : options_.probes)
+        for (const WatchedCondition& condition : spec.conditions)
+          if (condition.name == row.condition) spec.probe->Restore(row.condition, row.object);
   }
   log_ = std::make_unique<LogReader>(
       options_.log_path, LogPosition(position),
@@ -226,7 +230,7 @@ void HealthMonitor::LookAtSelf(absl::Time now) {
                  absl::StrCat("within an hour ", dropped, " conditions found no room: of ",
                               ConditionBoard::kMaxRows, " that are kept, ",
                               ConditionBoard::kDrainRows, " have to drain the node"));
-  own_.Merge(OwnConditions(), findings.troubles, 2 * kSelfInterval, now);
+  own_.Merge(OwnConditions(), findings, 2 * kSelfInterval, now);
   for (const WatchedCondition& own : OwnConditions()) watched_.insert(own.name);
   if (!has_log) watched_.erase("kmsg_reader");
   for (const std::string& name : LogConditions(options_.probes)) {
@@ -249,7 +253,7 @@ void HealthMonitor::Merge(const ProbeRounds::Outcome& outcome, absl::Time now) {
     for (const WatchedCondition& condition : spec.conditions)
       findings.Unknown(condition.name, "", std::string(outcome.findings.status().message()));
   }
-  board_.Merge(spec.conditions, findings.troubles, 2 * spec.interval, now);
+  board_.Merge(spec.conditions, findings, 2 * spec.interval, now);
   for (const WatchedCondition& condition : spec.conditions) watched_.insert(condition.name);
   for (const std::string& name : findings.not_watched) {
     watched_.erase(name);

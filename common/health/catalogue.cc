@@ -112,6 +112,8 @@ constexpr ConditionInfo kConditions[] = {
     {"munge_down", kFatal, kDrain, "The daemon munged is enabled and does not run", "systemd"},
     {"clock_offset", kWarning, kNotify, "The clock follows no time server, or is off", "adjtimex"},
     // The agent itself
+    {"certificate_renewal", kWarning, kNotify,
+     "The agent could not renew the node's certificate for more than a day", "client.crt"},
     {"kmsg_reader", kWarning, kNotify,
      "The agent cannot read the kernel's log, or messages were lost before it read them",
      "/dev/kmsg"},

@@ -11,13 +11,13 @@ struct Hold {
   absl::string_view condition;
   int64_t hours;  // 0: until the next boot
 };
-// Hardware that has lied once is believed again after a boot, which resets it. The rest ends by
-// itself when nothing more is logged.
+// Hardware that has lied once is believed again after a boot, which resets it. A failing disk that
+// is gone may have died or been taken out. The rest ends by itself when nothing more is logged.
 constexpr Hold kHolds[] = {
-    {"gpu_xid", 0},         {"gpu_ecc", 0},        {"machine_check", 0},  {"kernel_oops", 0},
-    {"disk_readonly", 0},   {"kernel_lockup", 24}, {"pcie_error", 24},    {"nvlink_error", 24},
-    {"disk_errors", 24},    {"gpu_xid_watch", 24}, {"nvlink_replay", 24}, {"hung_task", 1},
-    {"cpu_temperature", 1}, {"oom_kill", 1},
+    {"gpu_xid", 0},       {"gpu_ecc", 0},         {"machine_check", 0},  {"kernel_oops", 0},
+    {"disk_readonly", 0}, {"disk_health", 0},     {"kernel_lockup", 24}, {"pcie_error", 24},
+    {"nvlink_error", 24}, {"disk_errors", 24},    {"gpu_xid_watch", 24}, {"nvlink_replay", 24},
+    {"hung_task", 1},     {"cpu_temperature", 1}, {"oom_kill", 1},
 };
 
 }  // namespace

@@ -67,7 +67,8 @@ constexpr KernelMessage kMessages[] = {
     {"protection error, dev ", "", kHardware, "disk_errors", kDevice},
     {"BUG: soft lockup", "", kHardware, "kernel_lockup"},
     {"Watchdog detected hard LOCKUP", "", kHardware, "kernel_lockup"},
-    {"CPU ", "hard LOCKUP", kHardware, "kernel_lockup"},
+    // "CPU 3 self-detected" on POWER, "CPU3: Watchdog detected" on newer kernels.
+    {"CPU", "hard LOCKUP", kHardware, "kernel_lockup"},
     {"rcu: INFO: ", "detected stall", kSoftware, "kernel_lockup"},
     {"rcu: INFO: ", "detected expedited stall", kSoftware, "kernel_lockup"},
     {"EXT4-fs error (device ", "", kSoftware, "disk_errors", kDevice},
@@ -78,6 +79,9 @@ constexpr KernelMessage kMessages[] = {
     {"invalid opcode: 0000 [#", "", kSoftware, "kernel_oops"},
     {"Internal error: Oops", "", kSoftware, "kernel_oops"},
     {"general protection fault, ", "", kSoftware, "kernel_oops"},
+    {"general protection fault: ", "[#", kSoftware, "kernel_oops"},
+    {"divide error: ", "[#", kSoftware, "kernel_oops"},
+    {"stack segment: ", "[#", kSoftware, "kernel_oops"},
 };
 
 constexpr absl::string_view kOfDisks[] = {"disk_errors", "disk_readonly"};

@@ -18,9 +18,11 @@ constexpr size_t kShownOfDigest = 12;
 
 // Kernel arguments that name the node's own disks, files and addresses.
 constexpr absl::string_view kOwnArguments[] = {
-    "BOOT_IMAGE=", "BOOTIF=", "initrd=", "ip=",       "rd.luks.uuid=",
-    "rd.md.uuid=", "resume=", "root=",   "roothash=", "systemd.machine_id=",
-    "nfsroot=",    "ostree=",
+    "BOOT_IMAGE=",       "BOOTIF=",       "initrd=",       "ip=",
+    "ifname=",           "rd.luks.uuid=", "rd.luks.name=", "rd.lvm.lv=",
+    "rd.lvm.vg=",        "rd.md.uuid=",   "resume=",       "root=",
+    "roothash=",         "nfsroot=",      "ostree=",       "systemd.machine_id=",
+    "systemd.hostname=",
 };
 
 // "2 × A, 1 × B", by name.

@@ -16,6 +16,8 @@ using Reboot = HealthDrainRecord::Reboot;
 
 constexpr absl::string_view kOwnerPrefix = "health:";
 constexpr char kDidNotHelp[] = "a reboot did not help";
+// As many as a report has: an agent that names ever new ones must not fill the store.
+constexpr size_t kMaxKnownParts = 256;
 
 // Decides condition by condition; those that would be drained are left for the breakers.
 class Decider {
@@ -75,8 +77,8 @@ class Decider {
     answer.action = node.rules->ActionOf(name);
     const bool drains = Drains(answer.action) && !node.rules->observe_only && node.can_drain;
     answer.drain = RowOf(node, name);
-    if (answer.drain.has_value()) TakeRow(node, drains, answer);
     const HealthSilenceRecord* silence = situation_.silences.Find(node.name, name);
+    if (answer.drain.has_value()) TakeRow(node, drains, silence != nullptr, answer);
     if (answer.standing == Standing::kBad && answer.response == v1::HEALTH_RESPONSE_NONE) {
       if (silence != nullptr) {
         answer.response = v1::HEALTH_RESPONSE_SILENCED;
@@ -100,13 +102,14 @@ class Decider {
   }
 
   // Moves the row on, and says what it means for the condition.
-  void TakeRow(const NodeView& node, bool drains, Answer& answer) {
+  void TakeRow(const NodeView& node, bool drains, bool is_silenced, Answer& answer) {
     HealthDrainRecord& row = *answer.drain;
     if (row.state == State::kHeld) {
+      if (answer.standing != Standing::kUnknown) NoteParts(node, row);
       TakeHeld(node, drains, answer);
     } else if (row.state == State::kAcknowledged) {
       if (answer.standing == Standing::kBad && drains) {
-        answer.response = v1::HEALTH_RESPONSE_ACKNOWLEDGED;
+        TakeAcknowledged(node, is_silenced, answer);
       } else if (answer.standing == Standing::kOk || !drains) {
         End(row);
       }
@@ -119,6 +122,48 @@ class Decider {
     }
     const auto stored = situation_.drains.find({node.uuid, answer.condition});
     if (stored == situation_.drains.end() || stored->second != row) decision_.drains.push_back(row);
+  }
+
+  // A person knows the parts that are bad, and no others: a second GPU that dies is news.
+  void TakeAcknowledged(const NodeView& node, bool is_silenced, Answer& answer) {
+    HealthDrainRecord& row = *answer.drain;
+    answer.further = FurtherPart(node, row);
+    if (answer.further == nullptr) {
+      NoteParts(node, row);
+      answer.response = v1::HEALTH_RESPONSE_ACKNOWLEDGED;
+    } else if (!is_silenced) {
+      End(row);
+    }
+  }
+
+  static const v1::Condition* FurtherPart(const NodeView& node, const HealthDrainRecord& row) {
+    if (!row.known_parts.has_value()) return nullptr;
+    for (const v1::Condition& condition : node.health->conditions()) {
+      if (condition.name() != row.condition || condition.status() != v1::CONDITION_STATUS_BAD ||
+          row.known_parts->contains(condition.object()))
+        continue;
+      // An agent that was restarted may not be able to name a part any more.
+      if (condition.object().empty() && !row.known_parts->empty()) continue;
+      return &condition;
+    }
+    return nullptr;
+  }
+
+  // A part that is well again is not known any more; one that nobody can look at, or name, is.
+  static void NoteParts(const NodeView& node, HealthDrainRecord& row) {
+    const auto parts = [&](v1::ConditionStatus status) {
+      return PartsOf(node.health->conditions(), row.condition, status);
+    };
+    std::set<std::string> known = parts(v1::CONDITION_STATUS_BAD);
+    if (row.known_parts.has_value()) {
+      const std::set<std::string> unknown = parts(v1::CONDITION_STATUS_UNKNOWN);
+      const bool is_unnamed = known.contains("");
+      for (const std::string& part : *row.known_parts) {
+        if (known.size() < kMaxKnownParts && (is_unnamed || unknown.contains(part)))
+          known.insert(part);
+      }
+    }
+    row.known_parts = std::move(known);
   }
 
   void TakeHeld(const NodeView& node, bool drains, Answer& answer) {
@@ -252,7 +297,9 @@ class Decider {
   std::string ReasonOf(const Answer& answer) const {
     const NodeView& node = situation_.nodes[answer.node];
     std::string reason = answer.condition == kNodeLost ? "is lost" : "";
-    if (const v1::Condition* worst = WorstOf(node.health->conditions(), answer.condition)) {
+    if (const v1::Condition* worst = answer.further != nullptr
+                                         ? answer.further
+                                         : WorstOf(node.health->conditions(), answer.condition)) {
       reason = absl::StrCat(worst->object(), worst->object().empty() ? "" : ": ",
                             worst->evidence().empty() ? "bad" : worst->evidence());
     }
@@ -335,6 +382,7 @@ class Decider {
     row.condition = answer.condition;
     row.drained_at = situation_.now;
     row.was_in_service = TakesFromService(node);
+    NoteParts(node, row);
     answer.response = v1::HEALTH_RESPONSE_DRAINED;
     if (answer.drain.has_value()) row.rebooted_at = answer.drain->rebooted_at;
     if (answer.action == v1::HEALTH_ACTION_QUARANTINE && !node.is_worked_on) {

@@ -82,8 +82,10 @@ struct Answer {
   v1::HealthResponse response = v1::HEALTH_RESPONSE_NONE;
   std::string silence_id;                  // of RESPONSE_SILENCED
   std::optional<HealthDrainRecord> drain;  // as it is now
-  std::optional<absl::Time> good_until;    // how long it has to be well
-  bool needs_pass = false;                 // it was well long enough, and waits for the suite
+  // The part of the node that has it, too, since a person has acknowledged a drain for others.
+  const v1::Condition* further = nullptr;
+  std::optional<absl::Time> good_until;  // how long it has to be well
+  bool needs_pass = false;               // it was well long enough, and waits for the suite
 };
 
 // A hold to put or to end, with the reason for Slurm or for the audit log.

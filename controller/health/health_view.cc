@@ -68,6 +68,14 @@ std::string OfQuarantine(const Situation& situation, const NodeView& node, const
   return absl::StrCat("repair the node; when it is well", tested, ", ", kResume);
 }
 
+// What ends a condition that lasts until the next boot, besides a boot.
+absl::string_view EndsAlsoWhen(absl::string_view condition) {
+  // Also one that the mount's own options show, which clearing does not end.
+  if (condition == "disk_readonly") return "when its file system is mounted anew, ";
+  if (condition == "disk_health") return "when the disk says that it is well, ";
+  return "";
+}
+
 std::string NextOf(const Situation& situation, const Answer& answer, const WaitsFor& waits_for) {
   const NodeView& node = situation.nodes[answer.node];
   switch (answer.response) {
@@ -92,11 +100,8 @@ std::string NextOf(const Situation& situation, const Answer& answer, const Waits
   // Repairing it is not enough: until the next boot the agent does not look again.
   if (answer.response == v1::HEALTH_RESPONSE_DRAINED &&
       muster::health::HoldOf(answer.condition) == absl::InfiniteDuration())
-    return absl::StrCat(
-        "repair the node; it returns ",
-        // Mounting anew ends a condition that the mount's own options show, too; clearing does not.
-        answer.condition == "disk_readonly" ? "when its file system is mounted anew, " : "",
-        "after a reboot, or by muster health clear NODE ", answer.condition);
+    return absl::StrCat("repair the node; it returns ", EndsAlsoWhen(answer.condition),
+                        "after a reboot, or by muster health clear NODE ", answer.condition);
   for (const Next& next : kNext) {
     if (next.response == answer.response) return std::string(next.text);
   }

@@ -97,4 +97,13 @@ const v1::Condition* WorstOf(const std::vector<v1::Condition>& conditions, absl:
   return worst;
 }
 
+std::set<std::string> PartsOf(const std::vector<v1::Condition>& conditions, absl::string_view name,
+                              v1::ConditionStatus status) {
+  std::set<std::string> parts;
+  for (const v1::Condition& condition : conditions) {
+    if (condition.name() == name && condition.status() == status) parts.insert(condition.object());
+  }
+  return parts;
+}
+
 }  // namespace muster::controller::health

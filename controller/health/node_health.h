@@ -56,4 +56,8 @@ class NodeHealth {
 // oldest first. nullptr: there is none.
 const v1::Condition* WorstOf(const std::vector<v1::Condition>& conditions, absl::string_view name);
 
+// The parts of the node, "" being the whole of it, that have the condition in this status.
+std::set<std::string> PartsOf(const std::vector<v1::Condition>& conditions, absl::string_view name,
+                              v1::ConditionStatus status);
+
 }  // namespace muster::controller::health

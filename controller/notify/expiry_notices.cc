@@ -48,7 +48,7 @@ constexpr OwnCertificate kOwn[] = {
      "see: muster ca status, muster ca rotate"},
     {"controller", &CertificateEnds::controller, kControllerNotice, Severity::kWarning,
      "the controller's certificate", ", and no agent and no command reaches musterd after it",
-     "on the controller, as root: muster ca rotate, which makes another"},
+     "on the controller, as root: muster ca renew-controller, then: systemctl restart musterd"},
     {"web_certificate", &CertificateEnds::web, kLastNotice, Severity::kCritical,
      "the certificate of the web page", ", and browsers refuse the page after it",
      "see: web_certificate of controller.yaml; replace the file where that was not done yet, then: "
@@ -75,6 +75,17 @@ absl::Status AddOwn(Transaction& txn, const CertificateEnds& ends, absl::Time no
 }
 
 }  // namespace
+
+std::vector<std::string> OwnEndings(const CertificateEnds& ends, absl::Time now) {
+  std::vector<std::string> endings;
+  for (const OwnCertificate& own : kOwn) {
+    const absl::Time end = ends.*own.end;
+    if (end - now > own.before) continue;
+    endings.push_back(absl::StrCat(own.name, end <= now ? " ended on " : " ends on ", Day(end),
+                                   own.loss, "; ", own.remedy));
+  }
+  return endings;
+}
 
 absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn,
                                                         const CertificateEnds& ends,

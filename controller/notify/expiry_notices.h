@@ -2,6 +2,7 @@
 // Nodes renew their own.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,9 @@ struct CertificateEnds {
   // announced at kLastNotice alone.
   absl::Time web = absl::InfiniteFuture();
 };
+
+// The controller's own certificates that end as soon, or have ended, each in a line for the log.
+std::vector<std::string> OwnEndings(const CertificateEnds& ends, absl::Time now);
 
 // What was told of the same certificate is not told again while the store has it.
 absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn,

@@ -60,12 +60,15 @@ Message Compose(std::string id, std::string cluster, std::vector<NotificationRec
   message.id = std::move(id);
   message.cluster = std::move(cluster);
   message.now = now;
-  using Key = std::tuple<std::string, std::string, int, bool, std::string>;
+  // The text says what was done: "drained" must not be said of a node that was not.
+  using Key =
+      std::tuple<std::string, std::string, int, bool, std::string, std::string, std::string>;
   std::map<Key, Fold> folds;
   for (const NotificationRecord& record : records) {
     // Without nodes there is nothing to fold by: each is shown.
     const std::string alone = record.nodes.empty() ? absl::StrCat(record.sequence) : "";
-    Add(record, folds[Key(record.kind, record.subject, record.severity, record.resolved, alone)]);
+    Add(record, folds[Key(record.kind, record.subject, record.severity, record.resolved,
+                          record.text, record.details, alone)]);
   }
   for (auto& [key, fold] : folds) {
     std::sort(fold.nodes.begin(), fold.nodes.end());

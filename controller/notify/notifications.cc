@@ -53,6 +53,12 @@ Notifications::Notifications(NotifyCollaborators with)
 
 Notifications::~Notifications() { Stop(); }
 
+void Notifications::Start() {
+  for (const std::string& ending : OwnEndings(with_.certificate_ends, with_.clock.Now()))
+    with_.warn(ending);
+  worker_.Start();
+}
+
 void Notifications::Stop() {
   is_stopping_ = true;
   worker_.Stop();

@@ -69,7 +69,9 @@ class Notifications final : public Notifier {
   explicit Notifications(NotifyCollaborators with);
   ~Notifications() override;
 
-  void Start() { worker_.Start(); }
+  // Warns of certificates that end soon or have ended: with the controller's own nobody else is
+  // told any more.
+  void Start();
   // Ends the threads, within a second or so. What is posted after that is lost.
   void Stop();
 

@@ -12,8 +12,10 @@ namespace {
 
 constexpr size_t kMaxDisks = 64;
 constexpr absl::Duration kDiskTimeLimit = absl::Seconds(15);
-// smartctl(8), "EXIT STATUS", bit 3: the disk says that it is failing.
+// smartctl(8), "EXIT STATUS", bit 3: the disk says that it is failing. Bits 0 to 2: it could not be
+// asked, or did not answer all that was asked; it may sleep.
 constexpr int kFailing = 1 << 3;
+constexpr int kNotAsked = 1 << 0 | 1 << 1 | 1 << 2;
 
 // Begins the name of a block device that is no disk.
 constexpr absl::string_view kNoDisks[] = {"loop", "ram", "zram", "dm-", "md", "nbd", "sr", "fd"};
@@ -51,6 +53,9 @@ class DiskProbe final : public Probe {
       } else if ((asked->exit_code & kFailing) != 0) {
         findings.Bad("disk_health", name,
                      absl::StrCat(device, " says that it is failing: smartctl --all ", device));
+      } else if (asked->signal == 0 && (asked->exit_code & kNotAsked) == 0) {
+        // Disks behind many controllers, and virtual ones, never answer: they are neither.
+        findings.well.emplace_back("disk_health", name);
       }
     }
     return findings;

@@ -30,6 +30,9 @@ constexpr int64_t kNvidia = 0x10de;
 constexpr int64_t kDisplay = 0x03;
 // Where there is nothing to read, only every so many looks try.
 constexpr int kIdleLooks = 10;
+// akmods and dkms.service build the driver for a new kernel beside the agent. Looks are counted
+// instead of time, which may be set after a boot.
+constexpr int kLooksForDriver = 10;
 
 constexpr const char* kConditions[] = {"gpu_lost",
                                        "gpu_ecc",
@@ -50,7 +53,9 @@ class GpuProbe final : public Probe {
 
   absl::StatusOr<Findings> Look(const muster::health::Limits& limits) override {
     Findings findings;
-    const std::vector<std::string> in_slots = CardsInSlots();
+    const Slots slots = LookAtSlots();
+    const std::vector<std::string>& in_slots = slots.cards;
+    was_driven_ = was_driven_ || !slots.driven.empty();
     if (in_slots.empty() && seen_.empty() && idle_looks_++ % kIdleLooks != 0) return findings;
     const bool hung_before = child_.IsHanging();
     const absl::StatusOr<sys::ProcessResult> read =
@@ -79,14 +84,21 @@ class GpuProbe final : public Probe {
     }
     const GpuReadings readings = ParseGpuReadings(read->out);
     if (!readings.has_driver) {
-      if (!in_slots.empty() || !seen_.empty())
-        findings.Bad(
-            "gpu_driver", "",
-            absl::StrCat("the GPUs' driver is loaded and does not answer",
-                         readings.why_no_driver.empty() ? "" : ": ", readings.why_no_driver));
+      if (in_slots.empty() && seen_.empty()) return findings;
+      const std::string why =
+          absl::StrCat(slots.driven.empty() ? "the GPUs' driver is not loaded"
+                                            : "the GPUs' driver is loaded and does not answer",
+                       readings.why_no_driver.empty() ? "" : ": ", readings.why_no_driver);
+      if (!was_driven_ && ++looks_without_driver_ <= kLooksForDriver) {
+        findings.Unknown("gpu_driver", "", why);
+      } else {
+        findings.Bad("gpu_driver", "", why);
+      }
+      for (const char* condition : kConditions) findings.Unknown(condition, "", why);
       return findings;
     }
     RememberPersistence(readings);
+    RememberModels(slots.driven);
     LookForLost(readings, in_slots, findings);
     LookForLostLinks(readings, findings);
     JudgeGpus(readings, limits, *context_.trends, context_.clock->Now(), findings);
@@ -94,14 +106,19 @@ class GpuProbe final : public Probe {
   }
 
  private:
-  // The addresses of the GPUs that the driver has taken, and of those that it should have: cards of
-  // the same model that no driver has, because they failed when they were to be taken. Others may
-  // belong to somebody else, or are too old for the driver, and a function that the driver makes
-  // for a virtual machine (SR-IOV) is no card.
-  std::vector<std::string> CardsInSlots() const {
-    std::vector<std::string> cards;
+  struct Slots {
+    std::vector<std::string> cards;  // addresses
+    std::set<int64_t> driven;        // models of which the driver has a card
+  };
+
+  // The GPUs that the driver has taken, and those that it should have: cards of the same model that
+  // no driver has, because they failed when they were to be taken; and where the driver has none,
+  // as after a boot in which it was not loaded, cards of a model that it has had. Others may belong
+  // to somebody else, or are too old for the driver, and a function that the driver makes for a
+  // virtual machine (SR-IOV) is no card.
+  Slots LookAtSlots() const {
+    Slots slots;
     std::vector<std::pair<std::string, int64_t>> without_driver;
-    std::set<int64_t> models;
     const std::string devices = context_.root + "/sys/bus/pci/devices";
     for (const std::string& address : ListNames(devices)) {
       const std::string device = absl::StrCat(devices, "/", address);
@@ -112,15 +129,32 @@ class GpuProbe final : public Probe {
       const int64_t model = ReadNumber(device + "/device").value_or(0);
       const std::string driver = LinkName(device + "/driver");
       if (driver == "nvidia") {
-        cards.push_back(address);
-        models.insert(model);
+        slots.cards.push_back(address);
+        slots.driven.insert(model);
       } else if (driver.empty() && !IsKeptForAnother(device)) {
         without_driver.emplace_back(address, model);
       }
     }
-    for (auto& [address, model] : without_driver)
-      if (models.count(model) > 0) cards.push_back(std::move(address));
-    return cards;
+    for (auto& [address, model] : without_driver) {
+      const bool is_missed = slots.driven.empty()
+                                 ? context_.trends->Last(ModelName(model)).has_value()
+                                 : slots.driven.count(model) > 0;
+      if (is_missed) slots.cards.push_back(std::move(address));
+    }
+    return slots;
+  }
+
+  // Kept with the counters, and so across boots.
+  static std::string ModelName(int64_t model) {
+    return absl::StrCat("gpu_model/", absl::Hex(model, absl::kZeroPad4));
+  }
+
+  void RememberModels(const std::set<int64_t>& models) {
+    for (const int64_t model : models) {
+      const std::string name = ModelName(model);
+      if (!context_.trends->Last(name).has_value())
+        context_.trends->Add(name, 1, context_.clock->Now());
+    }
   }
 
   // Somebody has said which driver it is for, as for a virtual machine.
@@ -211,6 +245,8 @@ class GpuProbe final : public Probe {
   std::map<std::string, double> links_;      // the most that should be up, by uuid
   std::optional<bool> is_persistent_;        // all GPUs, when they told it last
   int idle_looks_ = 0;
+  bool was_driven_ = false;       // the driver has had a card since the agent began
+  int looks_without_driver_ = 0;  // before that
 };
 
 }  // namespace

@@ -20,9 +20,6 @@ constexpr absl::string_view kLocalTypes[] = {"ext2",  "ext3", "ext4", "xfs",
 // What a file system that takes no more writes has among its options: ext4 of newer kernels keeps
 // its "rw" then, and has one of the others.
 constexpr absl::string_view kReadOnly[] = {"ro", "emergency_ro", "shutdown"};
-constexpr absl::string_view kRemoteTypes[] = {
-    "nfs",  "nfs4", "beegfs",         "lustre",    "ceph", "cifs",
-    "smb3", "gpfs", "fuse.glusterfs", "fuse.ceph", "9p",   "wekafs"};
 // Where systemd and the kernel have memory file systems of their own.
 constexpr absl::string_view kOwnFolders[] = {"/run/", "/dev/", "/sys/", "/proc/"};
 
@@ -40,7 +37,7 @@ bool Has(absl::string_view options, absl::string_view option) {
 
 std::vector<Mounted> ParseMountInfo(absl::string_view mountinfo) {
   // 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-  constexpr size_t kPath = 4, kOptions = 5, kTags = 6;
+  constexpr size_t kDevice = 2, kPath = 4, kOptions = 5, kTags = 6;
   std::vector<Mounted> all;
   for (const absl::string_view line : absl::StrSplit(mountinfo, '\n')) {
     const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
@@ -50,6 +47,7 @@ std::vector<Mounted> ParseMountInfo(absl::string_view mountinfo) {
     all.push_back({.path = UnescapeMountField(fields[kPath]),
                    .type = std::string(dash[1]),
                    .source = UnescapeMountField(dash[2]),
+                   .device = std::string(fields[kDevice]),
                    .is_read_only = Has(fields[kOptions], "ro"),
                    .is_disk_read_only =
                        std::any_of(std::begin(kReadOnly), std::end(kReadOnly),
@@ -76,7 +74,7 @@ bool IsLocal(const Mounted& mounted) {
                       });
 }
 
-bool IsRemote(const Mounted& mounted) { return IsOneOf(mounted.type, kRemoteTypes); }
+bool IsRemote(const Mounted& mounted) { return IsRemoteFileSystem(mounted.type); }
 
 void JudgeRoom(const std::string& path, const Room& room, const muster::health::Limits& limits,
                Findings& findings) {

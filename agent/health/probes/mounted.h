@@ -13,6 +13,7 @@ namespace muster::agent::health {
 
 struct Mounted {
   std::string path, type, source;
+  std::string device;              // "0:50": the same for all mounts of one file system
   bool is_read_only = false;       // as it was mounted
   bool is_disk_read_only = false;  // the file system underneath, or it takes no more writes
 };

@@ -31,6 +31,7 @@ class UnitManager;
 
 namespace muster::agent::health {
 
+class RenewalTrouble;
 class XidInbox;
 
 // The uuids of the GPUs by PCI address, for those who know only where a GPU is. Thread-safe.
@@ -56,6 +57,7 @@ struct ProbeContext {
   Clock* clock = nullptr;
   Trends* trends = nullptr;
   GpuNames* gpus = nullptr;
+  const RenewalTrouble* renewal = nullptr;
   // The worker that reads the GPUs.
   std::string burnin = "muster-burnin";
   // The agent's, root's alone: for what programs keep between their runs.
@@ -68,6 +70,9 @@ class Probe {
   virtual ~Probe() = default;
   // May hang. An error: it could not look, and all its conditions are unknown.
   virtual absl::StatusOr<Findings> Look(const muster::health::Limits& limits) = 0;
+  // The agent before this one found this in the same boot, and it counts as bad until a look finds
+  // it well. Before the first look, for each.
+  virtual void Restore(const std::string& condition, const std::string& object) {}
 };
 
 // A probe with what it is for.
@@ -96,5 +101,6 @@ std::unique_ptr<Probe> MakeBmcProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeMemoryProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeUnitProbe(const ProbeContext& context);
 std::unique_ptr<Probe> MakeTimeProbe(const ProbeContext& context);
+std::unique_ptr<Probe> MakeCertificateProbe(const ProbeContext& context);
 
 }  // namespace muster::agent::health

@@ -12,6 +12,7 @@ struct PatienceRow {
   const char* name;
   // For how many seconds it has to be seen bad, and well again.
   int bad_after_s, good_after_s;
+  bool must_be_seen_well = false;
 };
 
 constexpr size_t kMostConditions = 16;
@@ -66,7 +67,12 @@ constexpr Row kRows[] = {
      &MakeFileSystemProbe,
      {{"disk_full", 25, kMinute}, {"inodes_full", 25, kMinute}, {"disk_readonly", 0, kMinute}}},
     {"mounts", 30, 10 * kMinute, &MakeMountProbe, {{"mount_hung", 0, kMinute}}},
-    {"disks", kHour, 20 * kMinute, &MakeDiskProbe, {{"disk_health", 0, 0}}},
+    // A disk that was failing and does not answer any more has died.
+    {"disks",
+     kHour,
+     20 * kMinute,
+     &MakeDiskProbe,
+     {{"disk_health", 0, 0, /*must_be_seen_well=*/true}}},
     {"memory",
      kMinute,
      10,
@@ -84,6 +90,12 @@ constexpr Row kRows[] = {
      &MakeUnitProbe,
      {{"unit_failed", 25, 25}, {"slurmd_down", 25, 25}, {"munge_down", 25, 25}}},
     {"time", kMinute, 30, &MakeTimeProbe, {{"clock_offset", 10 * kMinute, 2 * kMinute}}},
+    // After an outage of the controller all nodes renew at once, and the first attempt may fail.
+    {"certificate",
+     5 * kMinute,
+     10,
+     &MakeCertificateProbe,
+     {{"certificate_renewal", 30 * kMinute, 0}}},
 };
 
 }  // namespace
@@ -118,7 +130,8 @@ std::vector<ProbeSpec> MakeProbes(const ProbeContext& context) {
       if (condition.name == nullptr) break;
       spec.conditions.push_back({condition.name,
                                  {.bad_after = absl::Seconds(condition.bad_after_s),
-                                  .good_after = absl::Seconds(condition.good_after_s)}});
+                                  .good_after = absl::Seconds(condition.good_after_s)},
+                                 condition.must_be_seen_well});
     }
     probes.push_back(std::move(spec));
   }

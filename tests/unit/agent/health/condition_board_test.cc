@@ -25,7 +25,7 @@ std::vector<std::string> Names(const ConditionBoard& board) {
 class ConditionBoardTest : public ::testing::Test {
  protected:
   void Merge(std::vector<Finding> troubles) {
-    board_.Merge(watched_, troubles, kStep, now_ += absl::Seconds(30));
+    board_.Merge(watched_, {.troubles = std::move(troubles)}, kStep, now_ += absl::Seconds(30));
   }
 
   std::vector<WatchedCondition> watched_ = {{"disk_full", {}}, {"nic_down", {}}};
@@ -51,6 +51,26 @@ TEST_F(ConditionBoardTest, AProbeThatFailsLeavesBadWhatIsBad) {
   Merge({{"disk_full", "/a", Status::kBad, "x"}});
   for (int i = 0; i < 100; ++i) Merge({{"disk_full", "", Status::kUnknown, "hangs"}});
   EXPECT_THAT(Names(board_), ElementsAre("unknown disk_full : hangs", "disk_full /a: x"));
+  Merge({});
+  EXPECT_THAT(Names(board_), IsEmpty());
+}
+
+TEST_F(ConditionBoardTest, AFailingDiskThatDiesIsNotWellAgain) {
+  watched_ = {{.name = "disk_health", .patience = {}, .must_be_seen_well = true}};
+  Merge({{"disk_health", "sdb", Status::kBad, "failing"}});
+  for (int i = 0; i < 100; ++i) Merge({});
+  EXPECT_THAT(Names(board_), ElementsAre("disk_health sdb: failing"));
+  // Nor is it for the agent that comes after this one.
+  ConditionBoard next;
+  for (const ConditionRow& row : board_.BadFindings()) next.Restore(row);
+  Findings findings = {.well = {{"disk_health", "sda"}}};
+  next.Merge(watched_, findings, kStep, now_);
+  EXPECT_THAT(Names(next), ElementsAre("disk_health sdb: failing"));
+  findings.well.emplace_back("disk_health", "sdb");  // another disk has its name
+  next.Merge(watched_, findings, kStep, now_);
+  EXPECT_THAT(Names(next), IsEmpty());
+  // It was taken out.
+  board_.Clear("disk_health", "sdb");
   Merge({});
   EXPECT_THAT(Names(board_), IsEmpty());
 }

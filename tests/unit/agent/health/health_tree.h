@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/health/probes/probe.h"
+#include "agent/health/renewal_trouble.h"
 #include "agent/health/trend.h"
 #include "common/health/limits.h"
 #include "tests/fakes/fake_clock.h"
@@ -40,6 +41,7 @@ class HealthTree {
             .clock = &clock,
             .trends = &trends,
             .gpus = &gpus,
+            .renewal = &renewal,
             .burnin = "muster-burnin",
             .state_directory = "/state"};
   }
@@ -61,6 +63,7 @@ class HealthTree {
   muster::testing::FakeUnitManager units;
   Trends trends;
   GpuNames gpus;
+  RenewalTrouble renewal;
   muster::health::Limits limits;
 
  private:

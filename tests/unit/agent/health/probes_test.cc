@@ -1,16 +1,21 @@
 // Probes of everything but GPUs, on copies of a kernel's files.
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/health/condition_board.h"
 #include "agent/health/probes/mounted.h"
 #include "agent/health/probes/probe.h"
 #include "common/health/catalogue.h"
 #include "common/health/kernel_message.h"
 #include "common/health/xid.h"
+#include "common/pki/authority.h"
+#include "common/pki/key.h"
 #include "muster/v1/records.pb.h"
 #include "tests/unit/agent/health/health_tree.h"
 
@@ -18,9 +23,11 @@ namespace muster::agent::health {
 namespace {
 
 using ::muster::testing::FakeProcessRunner;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 class HealthProbes : public ::testing::Test, protected HealthTree {
@@ -57,6 +64,60 @@ TEST_F(HealthProbes, CoverTheCatalogueOnce) {
   for (const muster::health::ConditionInfo& condition : muster::health::Catalogue())
     catalogue.emplace(condition.name);
   EXPECT_EQ(watched, catalogue);
+}
+
+TEST_F(HealthProbes, CertificateThatIsNotRenewed) {
+  const auto probe = MakeCertificateProbe(context());
+  EXPECT_THAT(probe->Look(limits)->not_watched, ElementsAre("certificate_renewal"));
+  const absl::Time made = clock.Now();
+  const pki::Authority ca = pki::MakeCa("ca", absl::Hours(24 * 365), made).value();
+  const pki::KeyAndCsr key = pki::MakeKeyAndCsr("c001").value();
+  const auto lasts = [&](absl::Duration life) {
+    Write("/state/client.crt", pki::SignCsr(ca, key.csr_pem, {.common_name = "c001"},
+                                            {made, made + life}, pki::Usage::kClient)
+                                   .value());
+  };
+  lasts(absl::Hours(24 * 30));
+  clock.Advance(absl::Hours(24));
+  EXPECT_THAT(Look(*probe), IsEmpty());
+  renewal.Set("no space left");
+  EXPECT_THAT(Look(*probe), IsEmpty()) << "there is time";
+  lasts(absl::Hours(25));
+  EXPECT_THAT(Look(*probe), ElementsAre("certificate_renewal")) << "nearly over";
+  lasts(absl::Hours(24 * 30));
+  clock.Advance(absl::Hours(12));
+  const auto found = probe->Look(limits);
+  EXPECT_THAT(Names(found), ElementsAre("certificate_renewal"));
+  EXPECT_THAT(found->troubles[0].evidence, HasSubstr("no space left"));
+  renewal.Set("");
+  EXPECT_THAT(Look(*probe), ElementsAre("unknown certificate_renewal")) << "nobody has tried";
+}
+
+// The nodes' certificates are old when the controller is back, and are renewed at once.
+TEST_F(HealthProbes, AControllerThatWasAwayForDaysIsNoFaultOfTheNode) {
+  const absl::Time made = clock.Now();
+  const pki::Authority ca = pki::MakeCa("ca", absl::Hours(24 * 365), made).value();
+  const pki::KeyAndCsr key = pki::MakeKeyAndCsr("c001").value();
+  Write("/state/client.crt", pki::SignCsr(ca, key.csr_pem, {.common_name = "c001"},
+                                          {made, made + absl::Hours(24 * 30)}, pki::Usage::kClient)
+                                 .value());
+  const std::vector<ProbeSpec> probes = MakeProbes(context());
+  const auto spec = std::find_if(probes.begin(), probes.end(), [](const ProbeSpec& probe) {
+    return probe.name == "certificate";
+  });
+  ConditionBoard board;
+  const auto look_for = [&](absl::Duration duration) {
+    for (const absl::Time end = clock.Now() + duration; clock.Now() < end;
+         clock.Advance(spec->interval))
+      board.Merge(spec->conditions, *spec->probe->Look(limits), 2 * spec->interval, clock.Now());
+    return !board.BadFindings().empty();
+  };
+  EXPECT_FALSE(look_for(absl::Hours(48)));
+  renewal.Set("deadline exceeded");
+  EXPECT_FALSE(look_for(absl::Minutes(11))) << "the next attempt may succeed";
+  EXPECT_TRUE(look_for(absl::Hours(1)));
+  renewal.Set("");
+  EXPECT_TRUE(look_for(absl::Hours(48))) << "it fails until one succeeds";
 }
 
 TEST_F(HealthProbes, NicThatLostItsLink) {
@@ -213,6 +274,7 @@ TEST(Mounted, IsReadFromMountInfo) {
   EXPECT_EQ(all[1].path, "/data x");
   EXPECT_EQ(all[1].type, "xfs");
   EXPECT_EQ(all[1].source, "/dev/sdb1");
+  EXPECT_EQ(all[1].device, "8:2");
   EXPECT_FALSE(all[1].is_read_only);
   EXPECT_TRUE(all[1].is_disk_read_only);
   std::vector<bool> local, remote;
@@ -222,6 +284,13 @@ TEST(Mounted, IsReadFromMountInfo) {
   }
   EXPECT_THAT(local, ElementsAre(true, true, false, true, false, false));
   EXPECT_THAT(remote, ElementsAre(false, false, true, false, false, false));
+}
+
+TEST(Mounted, CephByFuseIsOnAServer) {
+  const std::vector<Mounted> all = ParseMountInfo(
+      "36 22 0:53 / /ceph rw,nosuid,nodev,relatime - fuse.ceph-fuse ceph-fuse rw,user_id=0\n");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_TRUE(IsRemote(all[0]));
 }
 
 TEST(Mounted, RoomIsJudgedAsDfShowsIt) {
@@ -283,6 +352,101 @@ TEST_F(HealthProbes, MountsThatHangOrFail) {
   EXPECT_LT(processes.specs()[0].unkillable_after, absl::Seconds(30));
 }
 
+TEST_F(HealthProbes, TheSeventeenthMountIsWatchedToo) {
+  const auto mount = [](int device, const std::string& path, const std::string& source) {
+    return absl::StrCat("31 22 0:", device, " / ", path, " rw - nfs4 ", source, " rw\n");
+  };
+  const std::string stat = "stat --file-system --format=%b -- ";
+  processes.On("stat", {.exit_code = 0});
+  processes.On(stat + "/last", {.signal = 9, .timed_out = true});
+  const std::string last = mount(99, "/last", "far:/last");
+
+  std::string homes;
+  for (int i = 10; i < 30; ++i)
+    homes += mount(50, absl::StrCat("/home/", i), absl::StrCat("srv:/home/", i));
+  Write("/proc/self/mountinfo", homes + last);
+  const auto probe = MakeMountProbe(context());
+  EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /last"));
+  EXPECT_EQ(processes.commands().size(), 2u) << "one of each file system";
+
+  // The first of a file system is hidden by another mount: the next answers for it.
+  processes.On(
+      stat + "/home/10",
+      FakeProcessRunner::Prints("stat: cannot read '/home/10': No such file or directory\n", 1));
+  processes.ClearLog();
+  EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /last"));
+  EXPECT_THAT(processes.commands(),
+              ElementsAre(stat + "/last", stat + "/home/10", stat + "/home/11"))
+      << "what was bad first";
+
+  homes.clear();
+  for (int i = 10; i < 30; ++i)
+    homes += mount(i, absl::StrCat("/home/", i), absl::StrCat("srv:/home/", i));
+  Write("/proc/self/mountinfo", homes + last);
+  processes.On(stat + "/home/10", {.exit_code = 0});
+  processes.ClearLog();
+  EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /last"));
+  EXPECT_EQ(processes.commands().size(), 2u) << "one of each server";
+
+  std::string servers;
+  for (int i = 10; i < 27; ++i)
+    servers += mount(i, absl::StrCat("/s/", i), absl::StrCat("srv", i, ":/s"));
+  Write("/proc/self/mountinfo", servers + last);
+  const auto found = probe->Look(limits);
+  EXPECT_THAT(Names(found), ElementsAre("mount_hung /last", "unknown mount_hung others"));
+  EXPECT_THAT(found->troubles[1].evidence, HasSubstr("2 further mounts are not watched"));
+}
+
+TEST_F(HealthProbes, AMountThatWasBadIsAskedAgainHoweverManyThereAre) {
+  const auto homes = [](int count) {
+    std::string mounts;
+    for (int i = 10; i < 10 + count; ++i)
+      absl::StrAppend(&mounts, "31 22 0:", i, " / /home/", i, " rw - nfs4 srv:/home/", i, " rw\n");
+    return mounts;
+  };
+  processes.On("stat", {.exit_code = 0});
+  processes.On("stat --file-system --format=%b -- /home/12", {.signal = 9, .timed_out = true});
+  const auto probe = MakeMountProbe(context());
+  Write("/proc/self/mountinfo", homes(16));
+  EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /home/12"));
+  Write("/proc/self/mountinfo", homes(17));
+  EXPECT_THAT(Look(*probe), ElementsAre("mount_hung /home/12"));
+
+  // The agent was restarted meanwhile.
+  const auto next = MakeMountProbe(context());
+  next->Restore("mount_hung", "/home/12");
+  EXPECT_THAT(Look(*next), ElementsAre("mount_hung /home/12"));
+
+  // An error that says nothing about the server does not end it either.
+  const std::string stat = "stat --file-system --format=%b -- /home/12";
+  processes.On(stat, FakeProcessRunner::Prints("stat: cannot read '/home/12': Out of memory\n", 1));
+  EXPECT_THAT(Look(*next), ElementsAre("unknown mount_hung /home/12"));
+  processes.On(stat, {.signal = 9, .timed_out = true});
+  EXPECT_THAT(Look(*next), ElementsAre("mount_hung /home/12"));
+  processes.On(stat, {.exit_code = 0});
+  EXPECT_THAT(Look(*next), IsEmpty());
+  processes.ClearLog();
+  EXPECT_THAT(Look(*next), IsEmpty());
+  EXPECT_EQ(processes.commands().size(), 1u) << "another of its server answers again";
+}
+
+TEST_F(HealthProbes, AMountThatWasBadAndFindsNoTurnIsUnknown) {
+  const auto probe = MakeMountProbe(context());
+  std::string mounts;
+  for (int i = 10; i < 27; ++i) {
+    const std::string path = absl::StrCat("/s/", i);
+    absl::StrAppend(&mounts, "31 22 0:", i, " / ", path, " rw - nfs4 srv", i, ":/s rw\n");
+    probe->Restore("mount_hung", path);
+  }
+  Write("/proc/self/mountinfo", mounts);
+  processes.On("stat", {.signal = 9, .timed_out = true});
+  const std::vector<std::string> found = Look(*probe);
+  EXPECT_EQ(found.size(), 18u);
+  EXPECT_THAT(found, Contains("mount_hung /s/25"));
+  EXPECT_THAT(found, Contains("unknown mount_hung /s/26"));
+  EXPECT_THAT(found, Contains("unknown mount_hung others"));
+}
+
 TEST_F(HealthProbes, MountsThatAreNobodysFault) {
   const std::string hidden = "31 22 0:50 / /hidden rw - nfs4 srv:/home rw\n";
   const std::string locked = "32 22 0:51 / /locked rw - nfs4 srv:/krb5 rw\n";
@@ -325,8 +489,39 @@ TEST_F(HealthProbes, DisksThatSayThatTheyFail) {
   processes.On("smartctl --nocheck=standby --health /dev/sdb", {.exit_code = 64 + 8});
   processes.On("smartctl --nocheck=standby --health /dev/sda", {.exit_code = 2});
   processes.ClearLog();
-  EXPECT_THAT(Look(*probe), ElementsAre("disk_health sdb"));
+  const auto found = probe->Look(limits);
+  EXPECT_THAT(Names(found), ElementsAre("disk_health sdb"));
+  EXPECT_THAT(found->well, ElementsAre(Pair("disk_health", "nvme0n1")));
   EXPECT_EQ(processes.commands().size(), 3u);
+}
+
+TEST_F(HealthProbes, AFailingDiskThatDiesIsNotWellAgain) {
+  const std::vector<ProbeSpec> probes = MakeProbes(context());
+  const auto disks = std::find_if(probes.begin(), probes.end(),
+                                  [](const ProbeSpec& spec) { return spec.name == "disks"; });
+  ASSERT_NE(disks, probes.end());
+  ConditionBoard board;
+  const auto rows = [&] {
+    const auto findings = disks->probe->Look(limits);
+    EXPECT_TRUE(findings.ok());
+    clock.Advance(disks->interval);
+    board.Merge(disks->conditions, *findings, 2 * disks->interval, clock.Now());
+    return board.Rows().size();
+  };
+  Write("/sys/block/sdb/size", "1000\n");
+  processes.On("smartctl", {.exit_code = 2});
+  EXPECT_EQ(rows(), 0u) << "it does not answer, and nobody knows why";
+  processes.On("smartctl", {.exit_code = 8});
+  EXPECT_EQ(rows(), 1u);
+  for (const int cannot : {1, 2, 4}) {
+    processes.On("smartctl", {.exit_code = cannot});
+    EXPECT_EQ(rows(), 1u) << cannot;
+  }
+  std::filesystem::remove_all(root() + "/sys/block/sdb");
+  EXPECT_EQ(rows(), 1u);
+  Write("/sys/block/sdb/size", "1000\n");
+  processes.On("smartctl", {.exit_code = 64});
+  EXPECT_EQ(rows(), 0u) << "another one is in its place";
 }
 
 // Answers of FreeIPMI 1.6.10 to a simulated BMC.

@@ -11,6 +11,7 @@ TEST(Hold, IsOfThoseThatOutlastTheirCause) {
   EXPECT_EQ(HoldOf("gpu_xid"), absl::InfiniteDuration());
   EXPECT_EQ(HoldOf("gpu_ecc"), absl::InfiniteDuration());
   EXPECT_EQ(HoldOf("disk_readonly"), absl::InfiniteDuration());
+  EXPECT_EQ(HoldOf("disk_health"), absl::InfiniteDuration());
   EXPECT_EQ(HoldOf("nvlink_error"), absl::Hours(24));
   EXPECT_EQ(HoldOf("oom_kill"), absl::Hours(1));
   for (const char* name : {"disk_full", "gpu_lost", "node_lost", ""})
@@ -20,7 +21,7 @@ TEST(Hold, IsOfThoseThatOutlastTheirCause) {
 TEST(Hold, NamesConditionsOfTheCatalogue) {
   int held = 0;
   for (const ConditionInfo& condition : Catalogue()) held += HoldOf(condition.name).has_value();
-  EXPECT_EQ(held, 14);
+  EXPECT_EQ(held, 15);
 }
 
 }  // namespace

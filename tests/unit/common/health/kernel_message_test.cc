@@ -59,6 +59,9 @@ TEST(KernelMessage, SaysWhatIsWrongWithWhat) {
           Case{"mce: [Hardware Error]: CPU 2: Machine Check: 0 Bank 5: 8c00004000010091", "", ""},
           Case{"watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [python:1234]", "kernel_lockup",
                ""},
+          Case{"NMI watchdog: Watchdog detected hard LOCKUP on cpu 3", "kernel_lockup", ""},
+          Case{"watchdog: CPU3: Watchdog detected hard LOCKUP on cpu 3", "kernel_lockup", ""},
+          Case{"watchdog: CPU 3 self-detected hard LOCKUP @ plpar_hcall+0x1c", "kernel_lockup", ""},
           Case{"rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "kernel_lockup", ""},
           Case{"rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 5-.... } 21 "
                "jiffies",
@@ -74,6 +77,13 @@ TEST(KernelMessage, SaysWhatIsWrongWithWhat) {
           Case{"Memory cgroup out of memory: Killed process 7 (I/O error) total-vm:1kB", "oom_kill",
                ""},
           Case{"BUG: unable to handle page fault for address: ffff8880", "kernel_oops", ""},
+          Case{"general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP",
+               "kernel_oops", ""},
+          Case{"general protection fault: 0000 [#1] SMP PTI", "kernel_oops", ""},
+          Case{"Oops: general protection fault: 0000 [#1] SMP NOPTI", "kernel_oops", ""},
+          Case{"divide error: 0000 [#1] PREEMPT SMP", "kernel_oops", ""},
+          Case{"Oops: divide error: 0000 [#2] SMP", "kernel_oops", ""},
+          Case{"stack segment: 0000 [#1] SMP", "kernel_oops", ""},
           Case{"EDAC MC0: 1 CE memory read error on CPU_SrcID#0 (channel:1 page:0x1)", "", ""},
       }) {
     SCOPED_TRACE(c.line);
@@ -82,10 +92,12 @@ TEST(KernelMessage, SaysWhatIsWrongWithWhat) {
     EXPECT_EQ(meaning->condition, c.condition);
     EXPECT_EQ(meaning->object, c.object);
   }
-  for (const char* line : {"", "usb 1-1: new high-speed USB device", "mce: CPU supports 32 banks",
-                           "EDAC MC: Ver: 3.0.0", "NVRM: loading NVIDIA UNIX x86_64 Module",
-                           "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro",
-                           "XFS (sda1): Unmounting Filesystem"}) {
+  for (const char* line :
+       {"", "usb 1-1: new high-speed USB device", "mce: CPU supports 32 banks",
+        "EDAC MC: Ver: 3.0.0", "NVRM: loading NVIDIA UNIX x86_64 Module",
+        "EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro", "XFS (sda1): Unmounting Filesystem",
+        "traps: a.out[71] general protection fault ip:401136 sp:7ffd error:0",
+        "traps: a.out[72] trap divide error ip:401136 sp:7ffd error:0"}) {
     EXPECT_FALSE(ReadKernelMessage(line).has_value()) << line;
   }
 }

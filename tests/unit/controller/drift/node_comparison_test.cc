@@ -125,6 +125,14 @@ TEST(NodeComparison, KernelArgumentsWithoutWhatIsANodesOwn) {
   EXPECT_EQ(ComparableKernelArguments(
                 "BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=7d1c ro  quiet iommu=pt resume=UUID=9"),
             "ro quiet iommu=pt");
+  // The installer of EL names the volume group after the host.
+  EXPECT_EQ(ComparableKernelArguments(
+                "root=/dev/mapper/rl_andromeda-root ro resume=/dev/mapper/rl_andromeda-swap "
+                "rd.lvm.lv=rl_andromeda/root rd.lvm.lv=rl_andromeda/swap"),
+            "ro");
+  EXPECT_EQ(ComparableKernelArguments("rd.lvm.vg=rl_c001 rd.luks.name=7d1c=luks-7d1c "
+                                      "ifname=net0:52:54:00:00:00:01 systemd.hostname=c001 rhgb"),
+            "rhgb");
   EXPECT_EQ(ComparableKernelArguments(""), "");
 }
 

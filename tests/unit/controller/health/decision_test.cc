@@ -207,6 +207,70 @@ TEST_F(HealthDecisionTest, APersonMayResumeABadNode) {
   EXPECT_EQ(Decide(absl::Hours(1)), "c2") << "it was well in between";
 }
 
+TEST_F(HealthDecisionTest, ASecondPartEndsAnAcknowledgement) {
+  const v1::Condition zero = Bad("gpu_lost", "GPU-0", "Xid 79"),
+                      five = Bad("gpu_lost", "GPU-5", "Xid 62");
+  Turn(2, {zero});
+  EXPECT_EQ(Decide(), "c2");
+  Resume(2, "gpu_lost");
+  EXPECT_EQ(Decide(), "");
+  EXPECT_EQ(Decide(absl::Hours(24)), "") << "the same GPU";
+  Turn(2, {Bad("gpu_lost")});
+  EXPECT_EQ(Decide(), "") << "the agent has forgotten its name";
+  Turn(2, {zero, five});
+  EXPECT_EQ(Decide(), "c2");
+  EXPECT_EQ(ResponseOf(2), v1::HEALTH_RESPONSE_DRAINED);
+  ASSERT_THAT(decision_.holds, SizeIs(1));
+  EXPECT_EQ(decision_.holds[0].reason, "GPU-5: Xid 62");
+  // Both are known now, and one that was well in between is news.
+  Resume(2, "gpu_lost");
+  EXPECT_EQ(Decide(), "");
+  Turn(2, {zero});
+  EXPECT_EQ(Decide(absl::Hours(1)), "");
+  Turn(2, {zero, five});
+  EXPECT_EQ(Decide(absl::Hours(1)), "c2");
+}
+
+TEST_F(HealthDecisionTest, APartThatNobodyCanLookAtIsStillKnown) {
+  const v1::Condition zero = Bad("gpu_lost", "GPU-0"), five = Bad("gpu_lost", "GPU-5");
+  v1::Condition unseen = five;
+  unseen.set_status(v1::CONDITION_STATUS_UNKNOWN);
+  Turn(2, {zero, five});
+  Decide();
+  Resume(2, "gpu_lost");
+  EXPECT_EQ(Decide(), "");
+  Turn(2, {zero, unseen});
+  EXPECT_EQ(Decide(absl::Hours(1)), "");
+  Turn(2, {zero, five});
+  EXPECT_EQ(Decide(absl::Hours(1)), "");
+}
+
+TEST_F(HealthDecisionTest, ASilencedPartLeavesTheAcknowledgementOfOthers) {
+  Turn(2, {Bad("gpu_lost", "GPU-0")});
+  Decide();
+  Resume(2, "gpu_lost");
+  Decide();
+  silences_ = {{"s-1", "c2", "gpu_lost", now_ + absl::Hours(1), "maintenance", "admin:ann", now_}};
+  Turn(2, {Bad("gpu_lost", "GPU-0"), Bad("gpu_lost", "GPU-5")});
+  EXPECT_EQ(Decide(), "");
+  EXPECT_EQ(ResponseOf(2), v1::HEALTH_RESPONSE_SILENCED);
+  Turn(2, {Bad("gpu_lost", "GPU-0")});
+  EXPECT_EQ(Decide(absl::Hours(2)), "");
+  EXPECT_EQ(ResponseOf(2), v1::HEALTH_RESPONSE_ACKNOWLEDGED);
+}
+
+TEST_F(HealthDecisionTest, AnAcknowledgementOfAnEarlierVersionIsForWhatIsBadNow) {
+  Turn(2, {Bad("gpu_lost", "GPU-0")});
+  Decide();
+  Resume(2, "gpu_lost");
+  Decide();
+  drains_[{"c2", "gpu_lost"}].known_parts.reset();
+  Turn(2, {Bad("gpu_lost", "GPU-0"), Bad("gpu_lost", "GPU-5")});
+  EXPECT_EQ(Decide(), "");
+  Turn(2, {Bad("gpu_lost", "GPU-0"), Bad("gpu_lost", "GPU-5"), Bad("gpu_lost", "GPU-7")});
+  EXPECT_EQ(Decide(), "c2");
+}
+
 TEST_F(HealthDecisionTest, APolicyThatDoesNotDrainAnyMoreLetsNodesGo) {
   Turn(2, {Bad("gpu_lost")});
   Decide();

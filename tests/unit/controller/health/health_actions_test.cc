@@ -68,8 +68,8 @@ TEST_F(HealthActionsTest, ARebootHelps) {
   Look(absl::Minutes(5));
   EXPECT_EQ(ReasonOf(2), "");
   EXPECT_THAT(rebooted_, SizeIs(1));
-  EXPECT_THAT(notices_, ElementsAre("gpu_lost on c2: Xid 79; drained, and to be rebooted once",
-                                    "gpu_lost on c2: well again"));
+  EXPECT_THAT(notices_, ElementsAre("c2: gpu_lost: Xid 79; drained, and to be rebooted once",
+                                    "c2: gpu_lost: well again"));
 }
 
 TEST_F(HealthActionsTest, ARebootDoesNotHelp) {
@@ -81,7 +81,7 @@ TEST_F(HealthActionsTest, ARebootDoesNotHelp) {
   EXPECT_EQ(ResponseOf(2), v1::HEALTH_RESPONSE_REBOOT_FAILED);
   EXPECT_EQ(ReasonOf(2), "muster:health:gpu_lost a reboot did not help: GPU-1: Xid 79");
   EXPECT_THAT(Audited(), Contains("health.reboot_failed c2"));
-  EXPECT_THAT(notices_, Contains("gpu_lost on c2: Xid 79; drained: a reboot did not help"));
+  EXPECT_THAT(notices_, Contains("c2: gpu_lost: Xid 79; drained: a reboot did not help"));
   Look(absl::Hours(1));
   EXPECT_THAT(rebooted_, SizeIs(1));
 }
@@ -219,7 +219,7 @@ TEST_F(HealthActionsTest, OnlyAnAdministratorEndsAQuarantineAndNotTooEarly) {
   EXPECT_EQ(gate_->ServiceOf("c2"), "quarantined by gpu_lost: GPU-1: Xid 79");
   EXPECT_THAT(Audited(), Contains("health.quarantine c2"));
   EXPECT_THAT(Audited(), Not(Contains("health.drain c2")));
-  EXPECT_THAT(notices_, ElementsAre("gpu_lost on c2: Xid 79; quarantined"));
+  EXPECT_THAT(notices_, ElementsAre("c2: gpu_lost: Xid 79; quarantined"));
   EXPECT_THAT(Resume("admin:ann"), StatusIs(absl::StatusCode::kFailedPrecondition,
                                             HasSubstr("quarantined for gpu_lost")));
   EXPECT_THAT(Resume("operator:eve"),

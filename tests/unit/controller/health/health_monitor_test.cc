@@ -23,7 +23,7 @@ TEST_F(HealthMonitorTest, ABadConditionDrainsItsNodeUntilItIsWell) {
   EXPECT_EQ(ReasonOf(1), "");
   EXPECT_EQ(gate_->ServiceOf("c2"), "drained by gpu_lost: GPU-1: Xid 79");
   EXPECT_THAT(Audited(), Contains("health.drain c2"));
-  EXPECT_THAT(notices_, ElementsAre("gpu_lost on c2: Xid 79; drained"));
+  EXPECT_THAT(notices_, ElementsAre("c2: gpu_lost: Xid 79; drained"));
   const v1::NodeHealth health = HealthOf(2);
   EXPECT_EQ(health.status(), v1::CONDITION_STATUS_BAD);
   EXPECT_TRUE(health.conditions(0).has_drained_at());
@@ -34,8 +34,7 @@ TEST_F(HealthMonitorTest, ABadConditionDrainsItsNodeUntilItIsWell) {
   Look(absl::Minutes(5));
   EXPECT_EQ(ReasonOf(2), "");
   EXPECT_THAT(Audited(), Contains("health.resume c2"));
-  EXPECT_THAT(notices_,
-              ElementsAre("gpu_lost on c2: Xid 79; drained", "gpu_lost on c2: well again"));
+  EXPECT_THAT(notices_, ElementsAre("c2: gpu_lost: Xid 79; drained", "c2: gpu_lost: well again"));
   EXPECT_EQ(HealthOf(2).status(), v1::CONDITION_STATUS_OK);
 }
 
@@ -47,6 +46,14 @@ TEST_F(HealthMonitorTest, AFileSystemIsWellWhenItIsMountedAnew) {
               AllOf(HasSubstr("mounted anew"), HasSubstr("after a reboot")));
   EXPECT_THAT(HealthOf(3).conditions(0).next(),
               AllOf(HasSubstr("after a reboot"), Not(HasSubstr("mounted anew"))));
+}
+
+TEST_F(HealthMonitorTest, ADiskIsWellWhenItSaysSo) {
+  SetPolicy("health: {all: {conditions: {disk_health: drain}}}");
+  Turn(2, {Bad("disk_health", "sdb")});
+  Look();
+  EXPECT_THAT(HealthOf(2).conditions(0).next(),
+              AllOf(HasSubstr("when the disk says that it is well"), HasSubstr("after a reboot")));
 }
 
 TEST_F(HealthMonitorTest, ARestartForgetsNothing) {
@@ -72,13 +79,13 @@ TEST_F(HealthMonitorTest, ANodeThatIsBackAfterARestartIsToldToBe) {
   sessions_.Cut(Uuid(3));
   monitor_->OnDisconnected(Uuid(3));
   LookFor(absl::Seconds(20));
-  EXPECT_THAT(notices_, ElementsAre("node_lost on c3: the agent does not answer"));
+  EXPECT_THAT(notices_, ElementsAre("c3: node_lost: the agent does not answer"));
   Boot();
   Look();
   EXPECT_THAT(notices_, SizeIs(1)) << "it may be on its way";
   Connect(3);
   Look();
-  EXPECT_THAT(notices_, ElementsAre(HasSubstr("node_lost"), "node_lost on c3: well again"));
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("node_lost"), "c3: node_lost: well again"));
 }
 
 TEST_F(HealthMonitorTest, APauseOfTheControllerOrASetClockMakesNoNodeLost) {
@@ -99,7 +106,7 @@ TEST_F(HealthMonitorTest, APauseOfTheControllerOrASetClockMakesNoNodeLost) {
     Connect(4);
     Connect(5);
     LookFor(absl::Seconds(40));
-    EXPECT_THAT(notices_, ElementsAre("node_lost on c3: the agent does not answer"));
+    EXPECT_THAT(notices_, ElementsAre("c3: node_lost: the agent does not answer"));
     Connect(3);
     Look();
   }
@@ -179,7 +186,7 @@ TEST_F(HealthMonitorTest, WhatNobodyHasHeardOfBeforeARestartIsToldAfterIt) {
   ASSERT_OK(store_.below().Update(
       [&](Transaction& txn) { return txn.node_holds().Delete(Uuid(2), "u-1"); }));
   Look();
-  EXPECT_THAT(notices_, ElementsAre(HasSubstr("disk_full on c2")));
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("c2: disk_full")));
 }
 
 TEST_F(HealthMonitorTest, APersonsDrainIsNeverTouched) {

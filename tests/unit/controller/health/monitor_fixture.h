@@ -89,7 +89,7 @@ class HealthMonitorTest : public ::testing::Test {
 
   // Into the store, too, as the controller does it.
   void Notify(const Notice& notice) {
-    notices_.push_back(notice.text);
+    notices_.push_back(Line(notice));
     if (notice.is_breaker) return;
     notify::Notification told;
     told.kind = std::string(kConditionKind);

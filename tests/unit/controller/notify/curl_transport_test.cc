@@ -155,7 +155,7 @@ TEST(HttpPostTest, AReceiverThatHangsIsLeft) {
   EXPECT_THAT(reply.status,
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("check that the receiver")));
   EXPECT_FALSE(reply.is_final);
-  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
 }
 
 TEST(HttpPostTest, AStopEndsIt) {
@@ -275,7 +275,7 @@ TEST(SmtpTest, AServerThatSaysNothingIsLeft) {
   SmtpServer server({.is_silent = true});
   const absl::Time start = absl::Now();
   EXPECT_FALSE(Send(MailTo(server), kHasty).status.ok());
-  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
 }
 
 }  // namespace

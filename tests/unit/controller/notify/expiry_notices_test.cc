@@ -1,10 +1,12 @@
 #include "controller/notify/expiry_notices.h"
 
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/controller/notify/notify_fixture.h"
 
 namespace muster::controller::notify {
 namespace {
 
+using ::muster::testing::Said;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -76,6 +78,13 @@ TEST_F(ExpiryNoticesTest, TheControllersCertificateIsToldOfTwice) {
   EXPECT_EQ(told_[0].severity, Severity::kCritical);
   EXPECT_THAT(Tell(Days(88), ends), IsEmpty());
   EXPECT_THAT(Tell(Days(101), ends), IsEmpty());
+}
+
+TEST_F(ExpiryNoticesTest, TheLogHasWhatEndsSoonAndWhatHasEnded) {
+  const CertificateEnds ends = {.authority = kNow + Days(1000), .controller = kNow + Days(100)};
+  EXPECT_THAT(OwnEndings(ends, kNow + Days(9)), IsEmpty());
+  EXPECT_THAT(OwnEndings(ends, kNow + Days(11)), ElementsAre(Said()));
+  EXPECT_THAT(OwnEndings(ends, kNow + Days(101)), ElementsAre(Said()));
 }
 
 // One of 90 days must not be told of on its first day.

@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 Message Of(std::vector<NotificationRecord> rows) {
   uint64_t sequence = 0;
@@ -49,6 +50,21 @@ TEST(Message, OfManyFoldsNodes) {
   EXPECT_THAT(PlainBody(message),
               AllOf(HasSubstr("c[101-300]: GPU gone\n"), Not(HasSubstr("times"))));
   EXPECT_EQ(message.severity(), Severity::kCritical);
+}
+
+TEST(Message, OnlyWhatIsSaidOfANodeIsSaid) {
+  const std::string drained = "gpu_lost: it does not answer; drained";
+  const std::string kept = "gpu_lost: it does not answer; not drained: too many nodes are bad";
+  NotificationRecord with_details = Row("c005", drained, "health.condition");
+  with_details.details = "see: muster health c005";
+  const Message message =
+      Of({Row("c001", drained, "health.condition"), Row("c002", kept, "health.condition"),
+          Row("c003", drained, "health.condition"), with_details});
+  std::vector<std::string> headlines;
+  for (const MessageEntry& entry : message.entries) headlines.push_back(Headline(entry));
+  EXPECT_THAT(headlines,
+              UnorderedElementsAre("warning: c[001,003]: " + drained, "warning: c002: " + kept,
+                                   "warning: c005: " + drained));
 }
 
 TEST(Message, WithoutNodesNothingIsFolded) {

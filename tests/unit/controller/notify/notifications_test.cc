@@ -55,7 +55,8 @@ class NotificationsTest : public ::testing::Test {
             [this](absl::string_view line) {
               absl::MutexLock lock(&mutex_);
               warnings_.emplace_back(line);
-            }});
+            },
+        .certificate_ends = ends_});
     notifications->Start();
     return notifications;
   }
@@ -80,7 +81,15 @@ class NotificationsTest : public ::testing::Test {
   uint64_t revision_ = 0;
   std::shared_ptr<const Inventory> inventory_;
   std::vector<std::string> warnings_;
+  CertificateEnds ends_;
 };
+
+TEST_F(NotificationsTest, TheStartWarnsOfACertificateThatHasEnded) {
+  ends_.controller = kNow - absl::Hours(1);
+  const auto notifications = Start();
+  absl::MutexLock lock(&mutex_);
+  EXPECT_THAT(warnings_, ::testing::Contains(HasSubstr("muster ca renew-controller")));
+}
 
 TEST_F(NotificationsTest, WhatIsPostedArrives) {
   const auto notifications = Start();
