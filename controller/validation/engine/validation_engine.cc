@@ -98,7 +98,8 @@ absl::StatusOr<v1::Validation> ValidationEngine::Begin(Admission& admission, con
   }
   const v1::Validation answer = ToProto(validation);
   validation.start_facts.Begin(uuids, with_.clock.Now() + kFactsWait);
-  validation.pending = validation.state.Begin(connected, with_.clock.Now());
+  validation.pending = validation.state.Begin(connected, with_.clock.Now(),
+                                              OthersLoad(validation.record.validation_id));
   Flush();
   return answer;
 }
@@ -177,7 +178,8 @@ absl::Status ValidationEngine::ResumeOne(const ValidationRecord& record) {
   ActiveValidation& validation = *prepared;
   active_[record.validation_id] = std::move(prepared);
   // Agents find the controller again one after another.
-  validation.pending = validation.state.Begin({}, with_.clock.Now());
+  validation.pending =
+      validation.state.Begin({}, with_.clock.Now(), OthersLoad(record.validation_id));
   RETURN_IF_ERROR(Recollect(validation, stored));
   if (absl::StartsWith(record.message, "stopped by ")) {
     for (ValidationAction& action : validation.state.Cancel(record.message, with_.clock.Now())) {
@@ -255,6 +257,14 @@ void ValidationEngine::BreakWatches() {
 ActiveValidation* ValidationEngine::FindByCheck(absl::string_view check_id) {
   const auto found = active_.find(check_id.substr(0, check_id.find('/')));
   return found == active_.end() ? nullptr : found->second.get();
+}
+
+PowerBudget::OthersLoad ValidationEngine::OthersLoad(const std::string& validation_id) const {
+  return [this, validation_id](const std::string& rack, bool with_stopping) {
+    return std::any_of(active_.begin(), active_.end(), [&](const auto& active) {
+      return active.first != validation_id && active.second->state.HasLoad(rack, with_stopping);
+    });
+  };
 }
 
 void ValidationEngine::Remove(const std::string& validation_id) {

@@ -91,6 +91,8 @@ class ValidationEngine {
   absl::StatusOr<std::map<std::string, EnrolledNode>> EnrolledThen(
       const std::string& validation_id) const;
   ActiveValidation* FindByCheck(absl::string_view check_id);
+  // Whether other validations load a rack.
+  PowerBudget::OthersLoad OthersLoad(const std::string& validation_id) const;
   // Whether this check belongs to this node and to an active validation, and has not ended for it.
   bool IsWanted(const std::string& uuid, const std::string& check_id);
   void Remove(const std::string& validation_id);

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 
 namespace muster::controller::validation {
@@ -31,7 +31,7 @@ double NodePower::Of(checks::Load load) const {
 NodePower PredictPower(const NodePowerFacts& facts) {
   const double gpus = std::accumulate(facts.gpu_limits.begin(), facts.gpu_limits.end(), 0.0);
   NodePower power;
-  power.full = facts.full_watts.value_or(kDefaultCpuWatts + gpus);
+  power.full = facts.full_watts.value_or(facts.rest_watts + gpus);
   power.idle = std::min(facts.idle_watts.value_or(kDefaultIdleWatts), power.full);
   power.cpu = std::clamp(power.full - gpus, power.idle, power.full);
   return power;
@@ -40,9 +40,7 @@ NodePower PredictPower(const NodePowerFacts& facts) {
 PowerBudget::PowerBudget(std::vector<RackPower> racks, PowerRamp ramp) : ramp_(ramp) {
   for (RackPower& rack : racks) {
     rack_index_[rack.name] = racks_.size();
-    Rack& added = racks_.emplace_back();
-    added.reserved = added.idle = rack.others_watts;
-    added.power = std::move(rack);
+    racks_.emplace_back().power = std::move(rack);
   }
 }
 
@@ -62,10 +60,32 @@ double PowerBudget::WattsOf(const TestedNode& node, checks::Load load) const {
   return std::max(node.predicted.Of(load), measured == node.measured.end() ? 0 : measured->second);
 }
 
-double PowerBudget::Draws(const TestedNode& node) const {
+bool PowerBudget::HasLoad(const TestedNode& node, bool with_stopping) const {
+  return absl::c_any_of(node.loads, [&](const auto& each) {
+    return each.second != checks::Load::kIdle &&
+           (with_stopping || !reservations_.find(each.first)->second.stopping);
+  });
+}
+
+double PowerBudget::Draws(const TestedNode& node, bool with_stopping) const {
   double watts = node.predicted.idle;
-  for (const auto& [id, load] : node.loads) watts = std::max(watts, WattsOf(node, load));
+  for (const auto& [id, load] : node.loads) {
+    if (!with_stopping && reservations_.find(id)->second.stopping) continue;
+    watts = std::max(watts, WattsOf(node, load));
+  }
   return watts;
+}
+
+bool PowerBudget::Carries(const Rack& rack, double tested_watts, const std::vector<Member>& members,
+                          bool with_stopping) const {
+  const double limit = rack.power.limit_watts + kRoundingWatts;
+  if (rack.power.limit_watts <= 0 || tested_watts + rack.power.others_watts <= limit) return true;
+  if (tested_watts > limit) return false;
+  const bool is_alone = absl::c_none_of(rack.nodes, [&](const std::string& name) {
+    return HasLoad(nodes_.find(name)->second, with_stopping) &&
+           absl::c_none_of(members, [&](const Member& member) { return member.node == name; });
+  });
+  return is_alone && !(others_load_ && others_load_(rack.power.name, with_stopping));
 }
 
 std::map<size_t, double> PowerBudget::Added(const std::vector<Member>& members) const {
@@ -92,9 +112,9 @@ std::string PowerBudget::WhyNever(const std::vector<Member>& members) const {
     if (rack.power.limit_watts <= 0) continue;
     if (rack.idle + watts <= rack.power.limit_watts + kRoundingWatts) continue;
     return absl::StrFormat(
-        "needs %.0f W on top of the %.0f W that rack %s draws without tests, and the rack carries "
-        "%.0f W; correct node_power_watts and power_limit_watts in the inventory, or test fewer "
-        "nodes at once",
+        "needs %.0f W on top of the %.0f W that the nodes under test in rack %s draw idle, and the "
+        "rack carries %.0f W; correct node_power_watts, node_idle_watts and power_limit_watts in "
+        "the inventory, or test fewer nodes at once",
         watts, rack.idle, rack.power.name, rack.power.limit_watts);
   }
   return "";
@@ -104,10 +124,10 @@ bool PowerBudget::TryStart(absl::string_view id, const std::vector<Member>& memb
                            absl::Time now) {
   const std::map<size_t, double> added = Added(members);
   for (const auto& [index, watts] : added) {
-    Rack& rack = racks_[index];
+    const Rack& rack = racks_[index];
     const double limit = rack.power.limit_watts;
     if (limit <= 0) continue;
-    if (rack.reserved + watts > limit + kRoundingWatts) return false;
+    if (!Carries(rack, rack.reserved + watts, members)) return false;
     const bool same_step = now < rack.last_added + ramp_.interval;
     if (same_step && rack.step_watts + watts > ramp_.step_share * limit) return false;
   }
@@ -164,12 +184,14 @@ std::vector<std::string> PowerBudget::Measured(absl::string_view name, double wa
   if (node.rack == kNoRack) return {};
   Rack& rack = racks_[node.rack];
   rack.reserved += watts - before;
-  if (rack.power.limit_watts <= 0) return {};
   std::vector<std::string> stop;
-  while (WattsWithoutStopping(rack) > rack.power.limit_watts + kRoundingWatts) {
+  while (true) {
+    double tested_watts = 0;
     std::map<std::string, Reservation, std::less<>>::iterator newest = reservations_.end();
     for (const std::string& name : rack.nodes) {
-      for (const auto& [id, load] : nodes_[name].loads) {
+      const TestedNode& tested = nodes_.find(name)->second;
+      tested_watts += Draws(tested, /*with_stopping=*/false);
+      for (const auto& [id, load] : tested.loads) {
         const auto candidate = reservations_.find(id);
         if (candidate->second.stopping || load == checks::Load::kIdle) continue;
         if (newest == reservations_.end() || newest->second.number < candidate->second.number) {
@@ -177,30 +199,28 @@ std::vector<std::string> PowerBudget::Measured(absl::string_view name, double wa
         }
       }
     }
-    if (newest == reservations_.end()) break;
+    if (newest == reservations_.end() ||
+        Carries(rack, tested_watts, newest->second.members, /*with_stopping=*/false)) {
+      return stop;
+    }
     newest->second.stopping = true;
     stop.push_back(newest->first);
   }
-  return stop;
 }
 
-double PowerBudget::WattsWithoutStopping(const Rack& rack) const {
-  double watts = rack.power.others_watts;
-  for (const std::string& name : rack.nodes) {
-    const TestedNode& node = nodes_.find(name)->second;
-    double draws = node.predicted.idle;
-    for (const auto& [id, load] : node.loads) {
-      if (reservations_.find(id)->second.stopping) continue;
-      draws = std::max(draws, WattsOf(node, load));
-    }
-    watts += draws;
-  }
-  return watts;
+double PowerBudget::RackWatts(absl::string_view name) const {
+  const auto found = rack_index_.find(std::string(name));
+  if (found == rack_index_.end()) return 0;
+  const Rack& rack = racks_[found->second];
+  return rack.power.others_watts + rack.reserved;
 }
 
-double PowerBudget::RackWatts(absl::string_view rack) const {
+bool PowerBudget::HasLoad(absl::string_view rack, bool with_stopping) const {
   const auto found = rack_index_.find(std::string(rack));
-  return found == rack_index_.end() ? 0 : racks_[found->second].reserved;
+  return found != rack_index_.end() &&
+         absl::c_any_of(racks_[found->second].nodes, [&](const std::string& name) {
+           return HasLoad(nodes_.find(name)->second, with_stopping);
+         });
 }
 
 }  // namespace muster::controller::validation

@@ -68,6 +68,14 @@ std::vector<PowerBudget::Member> ValidationState::PowerOf(const Execution& execu
   return members;
 }
 
+bool ValidationState::HasLoad(const std::string& rack, bool with_stopping) const {
+  if (budget_.HasLoad(rack, with_stopping)) return true;
+  return with_stopping && std::any_of(lingering_.begin(), lingering_.end(), [&](const Part* part) {
+           return nodes_[part->node].rack == rack &&
+                  CheckAt(*part->execution).spec->load != checks::Load::kIdle;
+         });
+}
+
 std::vector<PeerEndpoint> ValidationState::PeersOf(const CheckPart& part) const {
   std::vector<PeerEndpoint> peers;
   const auto found = executions_.find(part.execution_id);

@@ -40,7 +40,9 @@ ValidationState::ValidationState(std::string validation_id, Suite suite,
   }
 }
 
-ValidationActions ValidationState::Begin(const std::set<std::string>& connected, absl::Time now) {
+ValidationActions ValidationState::Begin(const std::set<std::string>& connected, absl::Time now,
+                                         PowerBudget::OthersLoad others_load) {
+  budget_.SetOthersLoad(std::move(others_load));
   for (size_t i = 0; i < nodes_.size(); ++i) {
     NodeState& state = node_states_[i];
     state.connected = connected.count(nodes_[i].uuid) > 0;

@@ -123,7 +123,10 @@ class ValidationState {
                   std::vector<CheckPart> stored = {});
 
   // Call once, before everything else; `connected` are the uuids of connected agents.
-  ValidationActions Begin(const std::set<std::string>& connected, absl::Time now);
+  // `others_load`: whether other validations load a rack. A check that waits for them is tried
+  // again at each Tick().
+  ValidationActions Begin(const std::set<std::string>& connected, absl::Time now,
+                          PowerBudget::OthersLoad others_load = nullptr);
 
   // `check_ids` come from the agent's Hello: the checks that it is running or has a report of.
   ValidationActions OnConnected(absl::string_view uuid, const std::set<std::string>& check_ids,
@@ -154,6 +157,8 @@ class ValidationState {
   const SuiteStage& StageOf(const CheckPart& part) const;
   // By rank, where they listen. REQUIRES: a kConnectPeers for this execution.
   std::vector<PeerEndpoint> PeersOf(const CheckPart& part) const;
+  // See PowerBudget; also checks that Cancel() has ended and that may still run.
+  bool HasLoad(const std::string& rack, bool with_stopping) const;
   // Parts that have started but not ended, for progress.
   std::vector<const CheckPart*> Running() const;
   // Parts that started or ended since the last call and are to be stored.

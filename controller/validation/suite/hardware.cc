@@ -57,6 +57,7 @@ class ModelReader {
       }
     }
     model.power_watts = ReadSourced(reader, "power_watts", LintPowerWatts);
+    model.node_watts_per_gpu = ReadSourced(reader, "node_watts_per_gpu", LintPowerWatts);
     model.max_temperature_celsius = ReadSourced(reader, "max_temperature_celsius", LintTemperature);
     ReadRelative(reader, "fleet", model.fleet);
     ReadRelative(reader, "history", model.history);

@@ -55,6 +55,7 @@ struct HardwareModel {
   // anything.
   std::vector<std::string> match;
   std::optional<SourcedValue> power_watts;              // of one GPU
+  std::optional<SourcedValue> node_watts_per_gpu;       // of a whole node of them under full load
   std::optional<SourcedValue> max_temperature_celsius;  // of the GPU itself, under any load
   std::vector<HardwareLimit> limits;
   std::vector<GoldenDigest> digests;

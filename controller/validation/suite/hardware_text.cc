@@ -243,6 +243,7 @@ bool IsWhatWasMeant(const HardwareModel& before, const HardwareModel& after,
          before.kind == after.kind && before.match == after.match &&
          before.digests.size() == after.digests.size() &&
          value(before.power_watts) == value(after.power_watts) &&
+         value(before.node_watts_per_gpu) == value(after.node_watts_per_gpu) &&
          value(before.max_temperature_celsius) == value(after.max_temperature_celsius) &&
          before.fleet.percent == after.fleet.percent &&
          before.fleet.deviations == after.fleet.deviations &&

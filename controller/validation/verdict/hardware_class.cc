@@ -273,6 +273,11 @@ NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
     const int of_model = expected.gpu_count.value_or(expected.gpu_model.has_value() ? 1 : 0);
     facts.gpu_limits.assign(static_cast<size_t>(std::max(of_model, found.gpus)), *limit);
   }
+  if (model != nullptr && model->power_watts && model->node_watts_per_gpu) {
+    const double rest = model->node_watts_per_gpu->value - model->power_watts->value;
+    facts.rest_watts =
+        std::max(facts.rest_watts, static_cast<double>(facts.gpu_limits.size()) * rest);
+  }
   return PredictPower(facts);
 }
 
@@ -304,6 +309,7 @@ std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
   std::vector<std::string> found;
   std::set<std::string> errors;  // a group's variable is reported once, not for each node
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> unknown;
+  std::vector<std::string> estimated;
   for (const Node& node : inventory.nodes()) {
     const absl::StatusOr<HardwareClass> expected = ReadHardwareClass(inventory, node);
     if (!expected.ok()) {
@@ -320,6 +326,11 @@ std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
         !port.empty() && library.Find("nic", port) == nullptr) {
       unknown[{"nic", port}].push_back(node.name);
     }
+    const Rack* const rack = inventory.FindRack(node.rack);
+    if (rack != nullptr && rack->power_limit_watts > 0 && expected->gpu_model &&
+        expected->gpu_count != 0 && !expected->node_power_watts) {
+      estimated.push_back(node.name);
+    }
   }
   for (const auto& [what, nodes] : unknown) {
     std::vector<std::string> known;
@@ -331,6 +342,12 @@ std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
                                  what.second, "' of ", FoldHostlist(nodes),
                                  DidYouMean(what.second, known),
                                  ": compared only with its peers and its own history"));
+  }
+  if (!estimated.empty()) {
+    found.push_back(absl::StrCat(
+        FoldHostlist(estimated),
+        ": no node_power_watts, so the power_limit_watts of their rack is kept by an estimate; "
+        "write what a node draws at full load, and node_idle_watts"));
   }
   return found;
 }

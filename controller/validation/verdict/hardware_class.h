@@ -61,7 +61,7 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
 // The traits that conditions of suites ask for: expected or found.
 NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found);
 // Uses the GPUs' power limits in force; where they are not known, the inventory's, then that of the
-// model's file.
+// model's file, which may also say what a node of such GPUs draws beside them.
 NodePower PowerOf(const HardwareClass& expected, const FoundHardware& found,
                   const HardwareLibrary& library);
 
@@ -72,8 +72,9 @@ absl::StatusOr<std::vector<RackPower>> RackPowers(
     const Inventory& inventory, const std::vector<std::string>& tested,
     const HardwareLibrary& library, const std::map<std::string, FoundHardware>& found);
 
-// Hardware in the inventory that no hardware file knows, a sentence each: such nodes are compared
-// only with their peers. Includes errors of ReadHardwareClass().
+// What is missing about the hardware in the inventory, a sentence each: models that no hardware
+// file knows, which are compared only with their peers, and the power of nodes with GPUs in racks
+// with a limit. Includes errors of ReadHardwareClass().
 std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
                                          const HardwareLibrary& library);
 

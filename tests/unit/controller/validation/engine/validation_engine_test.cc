@@ -96,6 +96,33 @@ TEST_F(ValidationEngineTest, ACardWithoutADriverKeepsTheNodeOut) {
   EXPECT_THAT(sessions_.Take("u-c001"), IsEmpty());
 }
 
+// A repaired node would never come back into a rack that does not feed all of its nodes at once.
+TEST_F(ValidationEngineTest, NodeIsTestedBesideOthersThatFillItsRack) {
+  PutIntoRack(1000);
+  ASSERT_OK(Create("burn", "c001").status());
+  EXPECT_EQ(Only("u-c001").start_check().check(), "burn");
+}
+
+// Together they may draw more than it carries, as those of a rollout, one for each node.
+TEST_F(ValidationEngineTest, ValidationsInARackThatOthersFillTakeTurns) {
+  PutIntoRack(1000);
+  const std::string first = Create("burn", "c001").value();
+  const std::string second = Create("burn", "c002").value();
+  v1::CheckReport report;
+  report.set_check_id(Only("u-c001").start_check().check_id());
+  clock_.Advance(absl::Seconds(6));
+  engine_->Tick();
+  EXPECT_THAT(sessions_.Take("u-c002"), IsEmpty());
+  EXPECT_FALSE(engine_->Get(second)->has_finished_at()) << "it waits";
+  report.mutable_result()->set_check("burn");
+  report.mutable_result()->set_outcome(v1::OUTCOME_PASS);
+  engine_->OnReport("u-c001", report);
+  SettleWithFacts();
+  engine_->Tick();
+  EXPECT_EQ(Only("u-c002").start_check().check(), "burn");
+  EXPECT_TRUE(engine_->Get(first)->has_finished_at());
+}
+
 TEST_F(ValidationEngineTest, NodeThatDrawsMoreThanPredictedStopsTheNewestCheckOfItsRack) {
   PutIntoRack(1500);
   ASSERT_OK(Create("burn").status());

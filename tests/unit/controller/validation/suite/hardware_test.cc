@@ -32,6 +32,7 @@ TEST(ParseHardware, ReadsWhatIsThere) {
       ParseOne(
           absl::StrCat(kGpuHead,
                        "power_watts: {value: 70, source: data sheet}\n"
+                       "node_watts_per_gpu: {value: 120, source: server}\n"
                        "max_temperature_celsius: {value: 85, source: data sheet}\n"
                        "fleet: {percent: 3}\n"
                        "history: {deviations: 6}\n"
@@ -46,15 +47,16 @@ TEST(ParseHardware, ReadsWhatIsThere) {
   EXPECT_EQ(model->name, "t4");
   EXPECT_DOUBLE_EQ(model->power_watts->value, 70);
   EXPECT_EQ(model->power_watts->source, "inventory/hardware/t4.yaml:3, data sheet");
+  EXPECT_DOUBLE_EQ(model->node_watts_per_gpu->value, 120);
   EXPECT_DOUBLE_EQ(model->fleet.percent, 3);
   EXPECT_DOUBLE_EQ(model->fleet.deviations, 5);
   EXPECT_DOUBLE_EQ(model->history.deviations, 6);
   ASSERT_EQ(model->limits.size(), 2u);
   EXPECT_DOUBLE_EQ(*model->limits[0].floor, 30);
-  EXPECT_EQ(model->limits[0].source, "inventory/hardware/t4.yaml:8, measured");
+  EXPECT_EQ(model->limits[0].source, "inventory/hardware/t4.yaml:9, measured");
   EXPECT_FALSE(model->limits[1].floor.has_value());
   EXPECT_TRUE(model->limits[1].optional);
-  EXPECT_EQ(model->limits[1].source, "inventory/hardware/t4.yaml:9");
+  EXPECT_EQ(model->limits[1].source, "inventory/hardware/t4.yaml:10");
   EXPECT_EQ(model->digests[0].value, "00ffaa1122");
   EXPECT_EQ(library.Find("nic", "Tesla T4"), nullptr);
   EXPECT_EQ(library.Find("gpu", "Tesla T40"), nullptr);

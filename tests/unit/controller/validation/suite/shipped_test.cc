@@ -158,6 +158,40 @@ TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {
   EXPECT_DOUBLE_EQ(budget.RackWatts("r1"), 3 * 1600 + kDefaultCpuWatts);  // and the login node
 }
 
+TEST(ShippedHardware, MachinesOfEightGpusDrawWhatTheirMakerSays) {
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks()).value();
+  HardwareClass machine;
+  machine.gpu_count = 8;
+  for (const auto& [model, least] :
+       std::map<std::string, double>{{"NVIDIA H100 80GB HBM3", 10'000},
+                                     {"NVIDIA H200", 10'000},
+                                     {"NVIDIA A100-SXM4-80GB", 6000}}) {
+    machine.gpu_model = model;
+    EXPECT_GE(PowerOf(machine, {}, library).full, least) << model;
+  }
+}
+
+// Its racks feed less than all their nodes could draw.
+TEST(ShippedHardware, CarmeTestsASingleNodeAndAPairWhileTheOthersWork) {
+  const std::string path = "inventory/examples/carme-1080ti/cluster.yaml";
+  const auto inventory = ParseInventory({{path, ReadFolder("inventory/examples")[path]}}).value();
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks()).value();
+  PowerBudget budget(RackPowers(inventory, {"c001", "c002"}, library, {}).value());
+  for (const char* name : {"c001", "c002"}) {
+    const Node& node = *inventory.FindNode(name);
+    const HardwareClass hardware = ReadHardwareClass(inventory, node).value();
+    budget.AddNode(name, node.rack, PowerOf(hardware, {}, library));
+  }
+  const std::vector<PowerBudget::Member> alone = {{"c001", checks::Load::kGpu}};
+  const std::vector<PowerBudget::Member> pair = {{"c001", checks::Load::kNetwork},
+                                                 {"c002", checks::Load::kNetwork}};
+  for (const auto& members : {alone, pair}) {
+    EXPECT_EQ(budget.WhyNever(members), "");
+    EXPECT_TRUE(budget.TryStart("id", members, absl::UnixEpoch()));
+    budget.Finish("id");
+  }
+}
+
 // The documentation's examples, which people copy, work.
 TEST(Documentation, ExamplesAreRead) {
   std::ifstream in("docs/validation.md");

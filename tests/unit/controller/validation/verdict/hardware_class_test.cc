@@ -134,6 +134,44 @@ TEST(HardwareClass, LimitInForceThenThatOfTheInventoryThenThatOfTheModel) {
   EXPECT_DOUBLE_EQ(PowerOf(expected, found, library).full, kDefaultCpuWatts + 380);
 }
 
+// Eight of them draw little more than half of what the whole machine does.
+TEST(HardwareClass, TheModelsFileSaysWhatANodeDrawsBesideTheGpus) {
+  constexpr char kModel[] = "NVIDIA H100 80GB HBM3";
+  const HardwareLibrary library =
+      ParseHardware({{"h100.yaml", absl::StrCat("kind: gpu\nmatch: [", kModel,
+                                                "]\npower_watts: {value: 700, source: s}\n"
+                                                "node_watts_per_gpu: {value: 1275, source: s}\n")}},
+                    kTestCatalog)
+          .value();
+  HardwareClass expected;
+  expected.gpu_model = kModel;
+  expected.gpu_count = 8;
+  EXPECT_DOUBLE_EQ(PowerOf(expected, {}, library).full, 10'200);
+  EXPECT_DOUBLE_EQ(PowerOf(expected, {}, library).cpu, 4600);
+  FoundHardware found;
+  found.gpus = 8;
+  found.gpu_power_limits.assign(8, 500);
+  EXPECT_DOUBLE_EQ(PowerOf(expected, found, library).full, 8600);
+  expected.gpu_count = 1;
+  EXPECT_DOUBLE_EQ(PowerOf(expected, {}, library).full, kDefaultCpuWatts + 700);
+  expected.node_power_watts = 9000;
+  EXPECT_DOUBLE_EQ(PowerOf(expected, found, library).full, 9000);
+}
+
+TEST(HardwareClass, NamesNodesWhosePowerIsEstimated) {
+  const Inventory inventory =
+      ParseInventory(
+          {{"f",
+            "cluster: x\nracks: {r1: {power_limit_watts: 9000}, r2: {}}\nnodes:\n"
+            "  \"c[1-2]\": {role: compute, rack: r1, vars: {gpu_model: A}}\n"
+            "  c3: {role: compute, rack: r1, vars: {gpu_model: A, node_power_watts: 900}}\n"
+            "  c4: {role: compute, rack: r2, vars: {gpu_model: A}}\n"
+            "  c5: {role: compute, rack: r1}\n"}})
+          .value();
+  EXPECT_THAT(CheckHardwareOf(inventory, Library("A")),
+              ElementsAre(HasSubstr("c[1-2]: no node_power_watts")));
+}
+
 TEST(HardwareClass, SaysWhatNoFileKnows) {
   const Inventory inventory = ReadFixture();
   EXPECT_THAT(CheckHardwareOf(inventory, Library("NVIDIA GeForce RTX 2080 TI Founders")),
