@@ -16,55 +16,114 @@ async function read(response) {
   return answer;
 }
 
+// What each request proves by that it comes from the page: the session's token. The session's cookie
+// goes to whatever else listens on this host, too; the browser's store is of this address and port
+// alone, and of all its tabs.
+const TOKEN = 'token';
+let kept = '';   // where the browser stores nothing
+
+// '' forgets it.
+export function keepToken(token) {
+  kept = token;
+  try {
+    localStorage.removeItem(TOKEN);   // an earlier one must not stay where there is no room for this
+    if (token) localStorage.setItem(TOKEN, token);
+  } catch { /* this tab alone has it then */ }
+}
+
+// A login or logout in another tab is one of this tab, too, which must not act for one person under
+// the name of another. A page that the browser has kept aside hears of neither.
+window.addEventListener('storage', (event) => { if (event.key === TOKEN) location.reload(); });
+window.addEventListener('pageshow', (event) => { if (event.persisted) location.reload(); });
+
+function proof() {
+  let token = kept;
+  try { token = localStorage.getItem(TOKEN) ?? token; } catch { /* as above */ }
+  return {'X-Muster-Page': token || '1'};
+}
+
 // get('node', {name}): GET /api/node?name=…
 export async function get(path, query = {}) {
   const words = new URLSearchParams(query).toString();
   let response;
   try {
-    response = await fetch(`/api/${path}${words ? `?${words}` : ''}`);
+    response = await fetch(`/api/${path}${words ? `?${words}` : ''}`, {headers: proof()});
   } catch {
     throw new ApiError(0, 'the controller does not answer');
   }
   return read(response);
 }
 
-export async function post(path, body = '', token = '1') {
-  return read(await fetch(`/api/${path}`, {method: 'POST', body, headers: {'X-Muster-Page': token}}));
+export async function post(path, body = '') {
+  return read(await fetch(`/api/${path}`, {method: 'POST', body, headers: proof()}));
 }
 
-// What a session's actions prove themselves by.
-let token = '';
-export function useToken(of) { token = of; }
 // act('node/drain', {nodes, reason}): changes something, as the person who is logged in.
-export function act(path, fields) { return post(path, JSON.stringify(fields), token); }
+export function act(path, fields) { return post(path, JSON.stringify(fields)); }
 
 // Events of /api/events/…, until close(). `on` has a function for each name of an event, which gets
-// its data. `onState` is told 'open', 'lost' and 'refused'; a browser comes back by itself after
-// 'lost', and this object after 'refused', in five seconds.
+// its data. `onState` is told 'open', 'lost' and 'refused'; this object comes back by itself, two
+// seconds after 'lost' and five after 'refused'. An EventSource cannot send the token.
 export class Live {
   constructor(path, on, onState) {
     this.path = path;
     this.on = on;
     this.onState = onState;
+    this.last = '';   // the id of the newest event that has one
     this.open();
   }
 
-  open() {
-    this.source = new EventSource(`/api/events${this.path}`);
-    this.source.onopen = () => this.onState('open');
-    this.source.onerror = () => {
-      if (this.source.readyState !== EventSource.CLOSED) return this.onState('lost');
-      // Set before anybody hears of it, so that close() ends it.
-      this.timer = setTimeout(() => this.open(), 5000);
-      this.onState('refused');
-    };
-    for (const [name, act] of Object.entries(this.on))
-      this.source.addEventListener(name, (event) => act(event.data));
+  async open() {
+    const {signal} = this.stop = new AbortController();
+    const headers = proof();
+    if (this.last) headers['Last-Event-ID'] = this.last;
+    let state = 'lost';
+    try {
+      const response = await fetch(`/api/events${this.path}`, {headers, signal, cache: 'no-store'});
+      if (response.ok) {
+        this.hear(this.onState, 'open');
+        await this.follow(response.body.getReader(), signal);
+      } else {
+        state = 'refused';
+      }
+    } catch { /* the connection broke, or close() was called */ }
+    if (signal.aborted) return;
+    // Set before anybody hears of it, so that close() ends it.
+    this.timer = setTimeout(() => this.open(), state === 'refused' ? 5000 : 2000);
+    this.hear(this.onState, state);
+  }
+
+  async follow(reader, signal) {
+    const decoder = new TextDecoder();
+    let text = '';
+    for (;;) {
+      const {value, done} = await reader.read();
+      if (done) return;
+      const events = (text + decoder.decode(value, {stream: true})).split('\n\n');
+      text = events.pop();
+      for (const event of events) if (!signal.aborted) this.tell(event);
+    }
+  }
+
+  // Lines such as "event: change"; the data is one line.
+  tell(event) {
+    const fields = {};
+    for (const line of event.split('\n')) {
+      const colon = line.indexOf(': ');
+      fields[line.slice(0, colon)] = line.slice(colon + 2);
+    }
+    if (fields.id) this.last = fields.id;
+    this.hear(this.on[fields.event], fields.data);
+  }
+
+  // An error of a listener breaks no stream, and is not taken for one of the connection.
+  hear(listener, data) {
+    try { listener?.(data); } catch (error) { reportError(error); }
   }
 
   close() {
     clearTimeout(this.timer);
-    this.source.close();
+    this.stop.abort();
   }
 }
 

@@ -1,6 +1,6 @@
 // Routes, the frame around the views, and what keeps a view true.
 import {allowActions} from './actions.js';
-import {ApiError, Live, calmly, get, post, useToken} from './api.js';
+import {ApiError, Live, calmly, get, keepToken, post} from './api.js';
 import {auditView} from './audit.js';
 import {empty, h, keepTimes, put} from './dom.js';
 import {nodeView} from './node.js';
@@ -129,10 +129,11 @@ function showLogin(why) {
     h('p.quiet', null, 'Run ', h('code', null, 'muster web login'), ' and open the link that it prints. It works once, for five minutes.'), form));
 }
 
-async function logIn(token) {
+async function logIn(link) {
   history.replaceState(null, '', '#/');   // the link is used up; nobody finds it in the history
   try {
-    session = await post('login', token);
+    session = await post('login', link);
+    keepToken(session.token);
     await start();
   } catch (error) {
     if (error instanceof ApiError || error instanceof TypeError) showLogin(error.message);
@@ -142,6 +143,7 @@ async function logIn(token) {
 
 async function logOut() {
   try { await post('logout'); } catch { /* the session ends by itself */ }
+  keepToken('');
   showLogin('You are logged out.');
 }
 
@@ -209,7 +211,6 @@ async function begin() {
 const beginAgain = calmly(begin);
 
 async function start() {
-  useToken(session.token);
   allowActions(session, say);
   showFrame();
   startShared();

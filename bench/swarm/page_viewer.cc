@@ -16,6 +16,7 @@ namespace muster::bench {
 namespace {
 
 constexpr char kCookieName[] = "__Host-muster";
+constexpr char kBeforeToken[] = "\"token\":\"";
 
 // Paths that a page's text names: of href="/app.css", from './api.js'.
 void AddNamed(absl::string_view text, absl::string_view before, absl::string_view after,
@@ -46,8 +47,15 @@ class PageViewer::Request {
     if (!viewer.cookie_.empty())
       curl_easy_setopt(curl_, CURLOPT_COOKIE,
                        absl::StrCat(kCookieName, "=", viewer.cookie_).c_str());
+    // A login has no token yet, and needs the header all the same.
+    const std::string token = viewer.token_.empty() ? "1" : viewer.token_;
+    headers_ = curl_slist_append(nullptr, absl::StrCat("X-Muster-Page: ", token).c_str());
+    curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers_);
   }
-  ~Request() { curl_easy_cleanup(curl_); }
+  ~Request() {
+    curl_easy_cleanup(curl_);
+    curl_slist_free_all(headers_);
+  }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -65,14 +73,10 @@ class PageViewer::Request {
       return absl::InternalError(absl::StrCat(path, " answers ", status, ": ", body_));
     return absl::OkStatus();
   }
-  // Logs in with the secret of a link; returns the session's cookie.
+  // Logs in with the secret of a link; returns the session's cookie. Its token is in body().
   absl::StatusOr<std::string> LogIn(const std::string& secret) {
-    curl_slist* headers = curl_slist_append(nullptr, "X-Muster-Page: 1");
-    curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl_, CURLOPT_COPYPOSTFIELDS, secret.c_str());
-    const absl::Status done = Do("/api/login", nullptr);
-    curl_slist_free_all(headers);
-    RETURN_IF_ERROR(done);
+    RETURN_IF_ERROR(Do("/api/login", nullptr));
     curl_slist* cookies = nullptr;
     curl_easy_getinfo(curl_, CURLINFO_COOKIELIST, &cookies);
     std::string value;
@@ -113,6 +117,7 @@ class PageViewer::Request {
 
   const PageViewer& viewer_;
   CURL* const curl_;
+  curl_slist* headers_ = nullptr;
   std::string body_;
   std::function<void(absl::string_view)> take_;
 };
@@ -127,8 +132,14 @@ absl::StatusOr<std::unique_ptr<PageViewer>> PageViewer::LogIn(SwarmCluster& clus
   const size_t secret = place + std::string("/#/login/").size();
   std::unique_ptr<PageViewer> viewer(
       new PageViewer(said.substr(link, place - link), cluster.folder() + "/etc/pki/ca.crt"));
+  Request login(*viewer);
   ASSIGN_OR_RETURN(viewer->cookie_,
-                   Request(*viewer).LogIn(said.substr(secret, said.find('\n', secret) - secret)));
+                   login.LogIn(said.substr(secret, said.find('\n', secret) - secret)));
+  const std::string& answer = login.body();
+  const size_t token = answer.find(kBeforeToken);
+  if (token == std::string::npos) return absl::InternalError("the login gives no token");
+  const size_t begin = token + sizeof(kBeforeToken) - 1;
+  viewer->token_ = answer.substr(begin, answer.find('"', begin) - begin);
   viewer->request_ = std::make_unique<Request>(*viewer);
   return viewer;
 }

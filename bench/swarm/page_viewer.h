@@ -46,6 +46,7 @@ class PageViewer {
   const std::string origin_;  // "https://localhost:7482"
   const std::string roots_;   // a file
   std::string cookie_;
+  std::string token_;  // what each request proves itself by, beside the cookie
   std::unique_ptr<Request> request_;
   std::atomic<bool> is_stopping_ = false;
   std::thread follower_;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kSecretBytes = 32;
 
+std::string NewSecret() { return absl::BytesToHexString(RandomBytes(kSecretBytes)); }
+
 }  // namespace
 
 void WebSessions::ForgetEnded(Entries& entries, absl::Time now) {
@@ -34,9 +36,8 @@ WebSessions::Ticket WebSessions::Add(Entries& entries, const Identity& identity,
     if (oldest == entries.end() || entry->second.made_at < oldest->second.made_at) oldest = entry;
   }
   if (count >= most) entries.erase(oldest);
-  Ticket ticket = {absl::BytesToHexString(RandomBytes(kSecretBytes)),
-                   std::min(now + lasts, identity.expires_at), identity};
-  entries[Sha256Hex(ticket.secret)] = {identity, now, ticket.ends_at, now};
+  Ticket ticket = {NewSecret(), std::min(now + lasts, identity.expires_at), identity, ""};
+  entries[Sha256Hex(ticket.secret)] = {identity, now, ticket.ends_at, now, ""};
   return ticket;
 }
 
@@ -57,21 +58,26 @@ absl::StatusOr<WebSessions::Ticket> WebSessions::Redeem(absl::string_view link) 
   const Identity identity = found->second.identity;
   links_.erase(found);
   RETURN_IF_ERROR(CheckStanding(identity, denylist_, now));
-  return Add(sessions_, identity, kLongest, kMaxSessions);
+  Ticket session = Add(sessions_, identity, kLongest, kMaxSessions);
+  session.token = NewSecret();
+  sessions_[Sha256Hex(session.secret)].token_digest = Sha256Hex(session.token);
+  return session;
 }
 
-absl::StatusOr<WebSessions::Ticket> WebSessions::Find(absl::string_view cookie) {
+absl::StatusOr<WebSessions::Ticket> WebSessions::Find(absl::string_view cookie,
+                                                      absl::string_view token) {
   const absl::Time now = clock_.Now();
   absl::MutexLock lock(&mutex_);
   const auto found = sessions_.find(Sha256Hex(cookie));
+  // Digests are compared, so that the time that it takes says nothing.
   if (found == sessions_.end() || found->second.ends_at <= now ||
-      found->second.used_at + kIdle <= now) {
+      found->second.used_at + kIdle <= now || found->second.token_digest != Sha256Hex(token)) {
     return absl::UnauthenticatedError("not logged in; `muster web login` prints a link");
   }
   Entry& session = found->second;
   RETURN_IF_ERROR(CheckStanding(session.identity, denylist_, now));
   session.used_at = now;
-  return Ticket{std::string(cookie), session.ends_at, session.identity};
+  return Ticket{std::string(cookie), session.ends_at, session.identity, std::string(token)};
 }
 
 void WebSessions::End(absl::string_view cookie) {

@@ -39,6 +39,9 @@ class WebSessions {
     std::string secret;  // 64 hexadecimal digits: of a link, or of a session's cookie
     absl::Time ends_at;  // at the latest
     Identity identity;
+    // Of a session: what its page proves itself by with each request. A browser gives the cookie to
+    // whatever else listens on another port of the host as well, but not this.
+    std::string token;
   };
 
   // The references must outlive the object.
@@ -48,8 +51,9 @@ class WebSessions {
   // The session of whoever has the link, which works once. Unauthenticated: it was used, has
   // expired or was never made; PermissionDenied: its person was revoked.
   absl::StatusOr<Ticket> Redeem(absl::string_view link);
-  // Whose session it is; counts as a request. Unauthenticated, PermissionDenied as above.
-  absl::StatusOr<Ticket> Find(absl::string_view cookie);
+  // Whose session it is; counts as a request. Unauthenticated, also for the token of another
+  // session; PermissionDenied as above.
+  absl::StatusOr<Ticket> Find(absl::string_view cookie, absl::string_view token);
   void End(absl::string_view cookie);
 
   // Links and sessions that are kept.
@@ -61,6 +65,7 @@ class WebSessions {
     absl::Time made_at;
     absl::Time ends_at;
     absl::Time used_at;
+    std::string token_digest;  // of a session
   };
   using Entries = std::map<std::string, Entry>;  // by the secret's digest
 

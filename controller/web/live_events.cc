@@ -241,7 +241,7 @@ absl::StatusOr<HttpReply> LiveEvents::Open(absl::string_view path, const HttpReq
     if (is_stopping_) return absl::UnavailableError("the controller is stopping");
     streams_.push_back({.waker = waker,
                         .news = opening.news,
-                        .cookie = session.secret,
+                        .session = session,
                         .is_shared = row->path.empty(),
                         .alive_at = with_.clock.Now(),
                         .etags = std::vector<std::string>(shared_.size())});
@@ -286,7 +286,7 @@ absl::Time LiveEvents::Look() {
   for (Stream& stream : streams_) {
     const auto waker = stream.waker.lock();
     if (waker == nullptr) continue;
-    if (!with_.sessions.Find(stream.cookie).ok()) {
+    if (!with_.sessions.Find(stream.session.secret, stream.session.token).ok()) {
       waker->End();
       continue;
     }

@@ -63,7 +63,7 @@ class LiveEvents {
   struct Stream {
     std::weak_ptr<StreamWaker> waker;
     std::shared_ptr<StreamNews> news;
-    std::string cookie;
+    WebSessions::Ticket session;
     bool is_shared = false;
     absl::Time alive_at;
     std::vector<std::string> etags;  // as of `shared_`

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/clock.h"
-#include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/value/proto_value.h"
@@ -110,18 +109,12 @@ bool IsLocalName(absl::string_view host) {
   return host == "localhost" || absl::StartsWith(host, "localhost:");
 }
 
-// Proves that a request was made by a page that has read the session's answers. Says nothing of the
-// cookie.
-std::string TokenOf(const WebSessions::Ticket& session) {
-  return Sha256Hex(absl::StrCat("muster page ", session.secret));
-}
-
 // Whether the request comes from the page itself, as far as the browser says. `Host` is what the
 // browser asked for, also behind a proxy.
 bool IsFromPage(const HttpRequest& request) {
   const absl::string_view site = request.Header("sec-fetch-site");
   const absl::string_view origin = request.Header("origin");
-  return !request.Header(WebPage::kPostHeader).empty() && (site.empty() || site == "same-origin") &&
+  return !request.Header(WebPage::kPageHeader).empty() && (site.empty() || site == "same-origin") &&
          (origin.empty() || origin == absl::StrCat("https://", request.Header("host")));
 }
 
@@ -182,7 +175,7 @@ HttpReply WebPage::Answer(const HttpRequest& request) {
   } else if (!absl::StartsWith(request.path, "/api/")) {
     reply = AnswerFile(request);
   } else {
-    const auto session = with_.sessions.Find(request.Cookie(kCookie));
+    const auto session = SessionOf(request);
     reply = session.ok() ? AnswerCall(request, *session) : ErrorReply(session.status());
   }
   return Secured(std::move(reply), request);
@@ -210,19 +203,22 @@ HttpReply WebPage::AnswerShared(CachedPage& page, absl::string_view rpc, const H
   return called.ok() ? PageReply(*rendered, kJson, request) : ErrorReply(called.status());
 }
 
-HttpReply WebPage::AnswerSession(const WebSessions::Ticket& session) {
-  return {.status = 200,
-          .content_type = kJson,
-          .body = ToJsonText({{"name", session.identity.name},
-                              {"role", std::string(RoleName(session.identity.role))},
-                              {"token", TokenOf(session)},
-                              {"ends_at", absl::ToUnixSeconds(session.ends_at)},
-                              {"cluster", with_.cluster},
-                              {"version", kVersion}})};
+absl::StatusOr<WebSessions::Ticket> WebPage::SessionOf(const HttpRequest& request) {
+  return with_.sessions.Find(request.Cookie(kCookie), request.Header(kPageHeader));
+}
+
+HttpReply WebPage::AnswerSession(const WebSessions::Ticket& session, bool is_new) {
+  nlohmann::ordered_json said = {{"name", session.identity.name},
+                                 {"role", std::string(RoleName(session.identity.role))},
+                                 {"ends_at", absl::ToUnixSeconds(session.ends_at)},
+                                 {"cluster", with_.cluster},
+                                 {"version", kVersion}};
+  if (is_new) said["token"] = session.token;
+  return {.status = 200, .content_type = kJson, .body = ToJsonText(said)};
 }
 
 HttpReply WebPage::AnswerCall(const HttpRequest& request, const WebSessions::Ticket& session) {
-  if (request.path == "/api/session") return AnswerSession(session);
+  if (request.path == "/api/session") return AnswerSession(session, /*is_new=*/false);
   if (request.path == "/api/overview") return AnswerShared(overview_, kListNodes, request, session);
   if (request.path == "/api/status") return AnswerShared(status_, kGetStatus, request, session);
   absl::string_view stream = request.path;
@@ -248,13 +244,8 @@ HttpReply WebPage::AnswerPost(const HttpRequest& request) {
 }
 
 HttpReply WebPage::Act(const HttpRequest& request) {
-  const absl::StatusOr<WebSessions::Ticket> session = with_.sessions.Find(request.Cookie(kCookie));
+  const absl::StatusOr<WebSessions::Ticket> session = SessionOf(request);
   if (!session.ok()) return ErrorReply(session.status());
-  // Digests are compared, so that the time that it takes says nothing.
-  if (Sha256Hex(request.Header(kPostHeader)) != Sha256Hex(TokenOf(*session))) {
-    return ErrorReply(absl::PermissionDeniedError(
-        "the page is not of this session; load it again, and try once more"));
-  }
   const Action* const action = FindAction(request.path);
   if (action == nullptr) return ErrorReply(absl::NotFoundError("there is no such path"));
   absl::StatusOr<nlohmann::json> fields = ReadFields(request.body);
@@ -291,17 +282,16 @@ HttpReply WebPage::LogIn(const HttpRequest& request) {
     with_.sessions.End(session->secret);
     return ErrorReply(noted);
   }
-  HttpReply reply = AnswerSession(*session);
+  HttpReply reply = AnswerSession(*session, /*is_new=*/true);
   reply.headers.emplace_back("Set-Cookie",
                              Cookie(session->secret, session->ends_at - with_.clock.Now()));
   return reply;
 }
 
 HttpReply WebPage::LogOut(const HttpRequest& request) {
-  const absl::string_view cookie = request.Cookie(kCookie);
-  const absl::StatusOr<WebSessions::Ticket> session = with_.sessions.Find(cookie);
+  const absl::StatusOr<WebSessions::Ticket> session = SessionOf(request);
   if (session.ok()) {
-    with_.sessions.End(cookie);
+    with_.sessions.End(session->secret);
     if (const absl::Status noted = Note(request, session->identity, "web.logout"); !noted.ok())
       return ErrorReply(noted);
   }

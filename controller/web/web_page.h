@@ -27,9 +27,10 @@ class WebPage {
   // The name begins with a promise that browsers hold: set by this host alone, over TLS, for all
   // paths.
   static constexpr char kCookie[] = "__Host-muster";
-  // The page sets this header with a POST. Other sites cannot without being asked about first. With
-  // an action it is the session's token, which only the page's own answers have.
-  static constexpr char kPostHeader[] = "x-muster-page";
+  // The page sets this header with each request for more than its files: to the token of its
+  // session, which only the answer to the login has. A login has none yet and sets it to anything,
+  // which other sites cannot without being asked about first.
+  static constexpr char kPageHeader[] = "x-muster-page";
   static constexpr size_t kMaxBodyBytes = 4096;
 
   explicit WebPage(WebCollaborators with);
@@ -48,7 +49,9 @@ class WebPage {
   HttpReply LogIn(const HttpRequest& request);
   HttpReply LogOut(const HttpRequest& request);
   HttpReply Act(const HttpRequest& request);
-  HttpReply AnswerSession(const WebSessions::Ticket& session);
+  absl::StatusOr<WebSessions::Ticket> SessionOf(const HttpRequest& request);
+  // Only a new session's page is told the token.
+  HttpReply AnswerSession(const WebSessions::Ticket& session, bool is_new);
   HttpReply AnswerShared(CachedPage& page, absl::string_view rpc, const HttpRequest& request,
                          const WebSessions::Ticket& session);
   absl::Status Note(const HttpRequest& request, const Identity& identity, absl::string_view action);

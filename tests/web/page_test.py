@@ -48,15 +48,22 @@ class Cluster:
         self.process.stdin.close()
         self.process.wait()
 
-    def command(self, *arguments):
-        return [self.muster_program, "--config", self.folder / "etc/admin", *arguments]
+    def command(self, *arguments, credentials=None):
+        credentials = credentials or self.folder / "etc/admin"
+        return [self.muster_program, "--config", credentials, *arguments]
 
-    def muster(self, *arguments):
-        return subprocess.run(self.command(*arguments), check=True, capture_output=True,
-                              text=True).stdout
+    def muster(self, *arguments, credentials=None):
+        return subprocess.run(self.command(*arguments, credentials=credentials), check=True,
+                              capture_output=True, text=True).stdout
 
-    def link(self):
-        return self.muster("web", "login").strip()
+    def link(self, credentials=None):
+        return self.muster("web", "login", credentials=credentials).splitlines()[0]
+
+    def viewer(self, name, folder):
+        """The credentials of a new person."""
+        credentials = pathlib.Path(folder, name)
+        self.muster("user", "create", name, "--role", "viewer", "--out", credentials)
+        return credentials
 
     def log_in(self, browser):
         browser.open(self.link())
@@ -74,7 +81,7 @@ def quiet(browser):
 
 
 def test_login(cluster):
-    """A link works once; a session is a cookie that scripts cannot read; logout ends it."""
+    """A link works once; a session is a cookie that scripts cannot read, and a token; logout ends it."""
     with Browser() as browser:
         link = cluster.link()
         browser.open(link)
@@ -88,7 +95,24 @@ def test_login(cluster):
         browser.await_text("You are logged out")
         browser.open(link)
         browser.await_text("was used or has expired")
-        browser.errors()  # the refusal of the link
+        cluster.log_in(browser)
+        browser.run("localStorage.removeItem('token'); location.reload()")
+        browser.await_text("Log in to Muster")
+        browser.errors()  # the refusals of the link, and of a cookie without its token
+
+
+def test_login_in_another_tab(cluster):
+    """A tab never acts for a person whose name it does not show."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        cluster.log_in(browser)
+        first = browser.call("GET", "/window")
+        before = browser.text("#person")
+        browser.call("POST", "/window", {"handle": browser.call("POST", "/window/new", {"type": "tab"})["handle"]})
+        browser.open(cluster.link(cluster.viewer("vera", folder)))
+        browser.await_text("vera", "#person")
+        browser.call("POST", "/window", {"handle": first})
+        check("vera" not in before, "the first login was not another person's")
+        browser.await_text("vera", "#person")
 
 
 def test_grid(cluster):
@@ -336,10 +360,7 @@ def test_actions(cluster):
 def test_viewers(cluster):
     """Viewers see what happens, and no button that changes anything."""
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
-        cluster.muster("user", "create", "victor", "--role", "viewer", "--out", f"{folder}/victor")
-        link = subprocess.run([cluster.muster_program, "--config", f"{folder}/victor", "web", "login"],
-                              check=True, capture_output=True, text=True).stdout.strip()
-        browser.open(link.splitlines()[0])
+        browser.open(cluster.link(cluster.viewer("victor", folder)))
         browser.await_text("nodes connected")
         browser.run("location.hash = '#/node/c00003'")
         browser.await_text("Life cycle")
@@ -502,13 +523,11 @@ def test_refused_stream(cluster):
         answer(browser, "/api/validation", 200, running)
         browser.run("""
           window.asked = 0;
-          const Real = window.EventSource;
-          window.EventSource = class extends Real {
-            constructor(url) {
-              const isOfValidation = url.includes('/validation?');
-              super(isOfValidation ? '/api/events/nowhere' : url);
-              if (isOfValidation) ++window.asked;
-            }
+          const before = window.fetch;
+          window.fetch = (url, ...rest) => {
+            if (!url.startsWith('/api/events/validation?')) return before(url, ...rest);
+            ++window.asked;
+            return before('/api/events/nowhere', ...rest);
           };""")
         browser.run("location.hash = '#/validation/v-refused'")
         browser.await_text("Suite full")
@@ -522,30 +541,52 @@ def test_refused_stream(cluster):
         check(browser.run(asked) == 2, "a page that was left still asks for its stream")
 
 
+HIDE = """
+  Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});
+  document.dispatchEvent(new Event('visibilitychange'));"""
+
+
 def test_hidden(cluster):
     """A page that nobody sees leaves its connections to the others, and catches up when it is seen."""
-    hide = """
-      Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});
-      document.dispatchEvent(new Event('visibilitychange'));"""
-    count = "return window.streams.filter((each) => each.readyState !== EventSource.CLOSED).length"
+    count = "return window.streams.filter((signal) => !signal.aborted).length"
     with Browser() as browser:
         cluster.log_in(browser)
         browser.run("""
           window.streams = [];
-          const Real = window.EventSource;
-          window.EventSource = class extends Real {
-            constructor(url) { super(url); window.streams.push(this); }
+          const before = window.fetch;
+          window.fetch = (url, ...rest) => {
+            if (url.startsWith('/api/events')) window.streams.push(rest[0].signal);
+            return before(url, ...rest);
           };""")
         for _ in range(2):
-            browser.run(hide, True)
+            browser.run(HIDE, True)
             check(browser.run(count) == 0, "a hidden page has streams")
             answer(browser, "/api/overview", 503)
-            browser.run(hide, False)
+            browser.run(HIDE, False)
             check(browser.run(count) == 1, "a page that is seen again has no stream")
             browser.await_text("the server answers 503", "#banner")
             answer_truly(browser)
             browser.await_true(lambda: browser.run("return document.getElementById('banner').hidden"),
                                "the page does not catch up")
+
+
+def test_errors_of_the_page_are_told(cluster):
+    """An error of the page itself is in the console, and is not taken for a lost connection."""
+    with Browser() as browser:
+        cluster.log_in(browser)
+        quiet(browser)
+        browser.run(HIDE, True)
+        browser.run("""
+          window.asked = 0;
+          const before = window.fetch;
+          window.fetch = (url, ...rest) => { window.asked += url === '/api/events'; return before(url, ...rest); };
+          Object.defineProperty(document.getElementById('banner'), 'hidden',
+                                {set() { throw new TypeError('a broken listener'); }});""")
+        browser.run(HIDE, False)
+        browser.await_true(lambda: any("a broken listener" in error for error in browser.errors()),
+                           "the console says nothing of the error")
+        time.sleep(3)
+        check(browser.run("return window.asked") == 1, "the stream was asked for again")
 
 
 def test_events_stay_whole(cluster):
@@ -558,11 +599,12 @@ def test_events_stay_whole(cluster):
     numbers = """return [...document.querySelectorAll('tbody tr')]
                    .map((row) => Number(row.lastElementChild.textContent.split(' ').at(-1)))"""
     # What the page is told when the cluster changes.
-    change = "window.shared.dispatchEvent(new MessageEvent('status', {data: ''}))"
+    change = "window.shared.enqueue(new TextEncoder().encode('event: status\\ndata: x\\n\\n'))"
     with Browser() as browser:
         browser.emulate("Page.addScriptToEvaluateOnNewDocument", source="""{
-          const Real = window.EventSource;
-          window.EventSource = class extends Real { constructor(url) { super(url); window.shared = this; } };
+          const real = window.fetch;
+          window.fetch = (url, ...rest) => url !== '/api/events' ? real(url, ...rest)
+            : Promise.resolve(new Response(new ReadableStream({start(stream) { window.shared = stream; }})));
         }""")
         cluster.log_in(browser)
         answer(browser, "/api/timeline", 200, page(50, 40))
@@ -583,13 +625,13 @@ def test_events_stay_whole(cluster):
         quiet(browser)
 
 
-def fetch(url, cookie, path):
+def fetch(url, cookie, token, path):
     """Bytes on the wire of a compressed answer."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     request = urllib.request.Request(url + path, headers={
-        "Cookie": f"__Host-muster={cookie}", "Accept-Encoding": "gzip"})
+        "Cookie": f"__Host-muster={cookie}", "X-Muster-Page": token, "Accept-Encoding": "gzip"})
     with urllib.request.urlopen(request, context=context) as response:
         return len(response.read())
 
@@ -602,7 +644,8 @@ def test_many_nodes(build, shots):
         url = browser.run("return location.origin")
         files = browser.run("return performance.getEntriesByType('resource')"
                             ".map((e) => new URL(e.name).pathname)")
-        size = sum(fetch(url, cookie, path) for path in {*files, "/"}
+        token = browser.run("return localStorage.getItem('token')")
+        size = sum(fetch(url, cookie, token, path) for path in {*files, "/"}
                    if not path.startswith(("/api/events", "/api/login")))
         browser.run("location.reload()")
         began = time.monotonic()
@@ -631,9 +674,10 @@ def keep_shots(cluster, shots):
                     browser.screenshot(shots / f"{name}-{size}-{'dark' if dark else 'light'}.png")
 
 
-TESTS = [test_login, test_grid, test_node, test_heat_map, test_live_run, test_changes_arrive, test_dark,
-         test_keyboard, test_actions, test_viewers, test_labels, test_phone, test_reconnects, test_down_in_slurm,
-         test_refusals, test_start_is_tried_again, test_refused_stream, test_hidden, test_events_stay_whole]
+TESTS = [test_login, test_login_in_another_tab, test_grid, test_node, test_heat_map, test_live_run, test_changes_arrive,
+         test_dark, test_keyboard, test_actions, test_viewers, test_labels, test_phone, test_reconnects,
+         test_down_in_slurm, test_refusals, test_start_is_tried_again, test_refused_stream, test_hidden,
+         test_errors_of_the_page_are_told, test_events_stay_whole]
 
 
 def main():
