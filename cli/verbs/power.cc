@@ -187,7 +187,8 @@ constexpr Verb kVerbs[] = {
      "(at least 1s), and never so many at once that the rack's power_limit_watts is exceeded."},
     {"off", v1::POWER_VERB_OFF, "Switch machines off, at once or by their operating system",
      "Refused while Slurm has jobs on a node or may start one, and while a run, a rollout or a\n"
-     "validation has it: drain first (muster node drain). --force overrides Slurm alone."},
+     "validation has it: drain first (muster node drain). --force overrides Slurm alone. Always\n"
+     "refused for the machine that the controller runs on."},
     {"cycle", v1::POWER_VERB_CYCLE, "Switch machines off, and on again after some seconds",
      "Refused as `muster power off` is. What has been switched off is always switched on again,\n"
      "also after Ctrl-C."},

@@ -114,10 +114,10 @@ absl::StatusOr<HttpsAnswer> CallHttps(const HttpsCall& call, const HttpsTrust& t
   absl::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   const EasyHandle curl(curl_easy_init(), &curl_easy_cleanup);
   TextList headers(curl_slist_append(nullptr, "Expect:"), &curl_slist_free_all);
-  for (const char* header :
-       {"Accept: application/json", "OData-Version: 4.0", "Content-Type: application/json",
-        // Some services change nothing for those who do not say which state they have seen.
-        call.method == "PATCH" ? "If-Match: *" : "If-Match:"}) {
+  const std::string if_match =
+      absl::StrCat("If-Match:", call.if_match.empty() ? "" : " ", call.if_match);
+  for (const char* header : {"Accept: application/json", "OData-Version: 4.0",
+                             "Content-Type: application/json", if_match.c_str()}) {
     if (curl_slist* longer = curl_slist_append(headers.get(), header); longer != nullptr) {
       headers.release();
       headers.reset(longer);

@@ -26,6 +26,7 @@ struct HttpsCall {
   std::string user;
   const SecretBuffer* password = nullptr;  // never in an error
   std::string body;                        // JSON; "": none
+  std::string if_match;                    // the header's value, in plain letters; "": none
   size_t max_answer = 0;                   // a longer one is an error
 };
 

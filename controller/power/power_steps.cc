@@ -125,7 +125,13 @@ class Steps {
       RETURN_IF_ERROR(Ask(PowerChange::kOff, "asked to switch off"));
     }
     const absl::Duration soft = is_in_cycle_ ? patience_.soft_cycle : patience_.soft;
-    RETURN_IF_ERROR(AwaitState(PowerState::kOff, order_.is_soft ? soft : patience_.change));
+    absl::Status off = AwaitState(PowerState::kOff, order_.is_soft ? soft : patience_.change);
+    if (absl::IsFailedPrecondition(off) && is_in_cycle_ && !order_.is_soft &&
+        !around_.is_hurried()) {
+      // What goes off after this stays off.
+      off = AwaitState(PowerState::kOff, patience_.late_cycle, patience_.change);
+    }
+    RETURN_IF_ERROR(off);
     around_.on_off();
     return absl::OkStatus();
   }
@@ -182,8 +188,9 @@ class Steps {
     return absl::OkStatus();
   }
 
-  // A BMC may be away for a moment while its machine changes.
-  absl::Status AwaitState(PowerState wanted, absl::Duration patience) {
+  // A BMC may be away for a moment while its machine changes. `waited` is how long it had already.
+  absl::Status AwaitState(PowerState wanted, absl::Duration patience,
+                          absl::Duration waited = absl::ZeroDuration()) {
     absl::Time end = around_.clock.Now() + patience;
     absl::Status last;
     while (true) {
@@ -203,8 +210,8 @@ class Steps {
       return absl::UnavailableError(
           absl::StrCat("its BMC took the order, and then: ", last.message()));
     const auto but_says = [&](absl::string_view state) {
-      return absl::StrCat("its BMC took the order, but says after ", HumanDuration(patience),
-                          " that the machine is ", state,
+      return absl::StrCat("its BMC took the order, but says after ",
+                          HumanDuration(waited + patience), " that the machine is ", state,
                           "; look at the machine, and restart its BMC if that is not true");
     };
     if (state_ == PowerState::kUnknown)

@@ -37,6 +37,8 @@ struct PowerOutcome {
 // How long a BMC may take to do what it has taken on.
 struct PowerPatience {
   absl::Duration change = absl::Seconds(30);
+  // In addition, for a machine that a cycle has ordered off and that its BMC still calls on.
+  absl::Duration late_cycle = absl::Minutes(2);
   absl::Duration soft = absl::Minutes(5);  // an operating system that ends
   // The same in a cycle: a machine that ends later stays off.
   absl::Duration soft_cycle = absl::Minutes(15);

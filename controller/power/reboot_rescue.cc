@@ -16,7 +16,7 @@
 namespace muster::controller::power {
 
 std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
-                                      const Inventory& inventory,
+                                      const Inventory& inventory, const OwnMachine& own,
                                       const std::function<bool(const std::string& uuid)>& is_up,
                                       const std::map<std::string, absl::Time>& last_steps,
                                       absl::Time since, absl::Time now) {
@@ -24,6 +24,7 @@ std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
   for (const RebootRecord& reboot : open) {
     const Node* const node = inventory.FindNode(reboot.node);
     if (node == nullptr || reboot.ended_at.has_value() || is_up(reboot.node_uuid)) continue;
+    if (IsOnOwnMachine(own, inventory, *node, reboot.boot_id)) continue;
     const absl::StatusOr<BmcAccess> access = BmcAccessOf(inventory, *node);
     if (!access.ok() || !access->cycle_after.has_value()) continue;
     const auto step = last_steps.find(reboot.node);
@@ -37,7 +38,7 @@ std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
 }
 
 RebootRescue::RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory,
-                           Clock& clock, PowerControl& control,
+                           Clock& clock, PowerControl& control, OwnMachine own,
                            std::function<void(const std::string& node)> on_reboot,
                            std::function<void(absl::string_view)> warn)
     : store_(store),
@@ -45,6 +46,7 @@ RebootRescue::RebootRescue(Store& store, AgentSessions& sessions, InventorySourc
       inventory_(inventory),
       clock_(clock),
       control_(control),
+      own_(std::move(own)),
       on_reboot_(std::move(on_reboot)),
       warn_(std::move(warn)),
       since_(clock.Now()),
@@ -81,7 +83,7 @@ absl::Status RebootRescue::Look(absl::Time now) {
   const Inventory& inventory = *current.inventory;
   const auto is_up = [this](const std::string& uuid) { return sessions_.IsConnected(uuid); };
   for (const RebootRecord& reboot :
-       PlanRescues(open.reboots, inventory, is_up, open.last_steps, since_, now)) {
+       PlanRescues(open.reboots, inventory, own_, is_up, open.last_steps, since_, now)) {
     Tries& tries = tries_[reboot.permit_id];
     Follow(reboot.node, tries);
     if (!tries.is_open || now < tries.next_at) continue;

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/worker.h"
+#include "controller/power/own_machine.h"
 #include "controller/power/power_control.h"
 #include "controller/store/tables.h"
 
@@ -27,9 +28,9 @@ namespace muster::controller::power {
 // have been for longer than their bmc_cycle_after, also since the last step of a boot from the
 // network that was seen of them (`last_steps`, by name): an image that is written to a disk takes
 // two starts of the firmware. A reboot whose time came before `since`, whatever was seen of it, is
-// left alone: an earlier process may have cycled it. Pure.
+// left alone: an earlier process may have cycled it. So is the controller's own machine. Pure.
 std::vector<RebootRecord> PlanRescues(const std::vector<RebootRecord>& open,
-                                      const Inventory& inventory,
+                                      const Inventory& inventory, const OwnMachine& own,
                                       const std::function<bool(const std::string& uuid)>& is_up,
                                       const std::map<std::string, absl::Time>& last_steps,
                                       absl::Time since, absl::Time now);
@@ -47,7 +48,8 @@ class RebootRescue {
   // The references must outlive the object. `on_reboot` is told at each look which nodes are away
   // for a reboot; it does not block. `warn` writes to the log.
   RebootRescue(Store& store, AgentSessions& sessions, InventorySource& inventory, Clock& clock,
-               PowerControl& control, std::function<void(const std::string& node)> on_reboot,
+               PowerControl& control, OwnMachine own,
+               std::function<void(const std::string& node)> on_reboot,
                std::function<void(absl::string_view)> warn);
 
   void Start() { worker_.Start(); }
@@ -77,6 +79,7 @@ class RebootRescue {
   InventorySource& inventory_;
   Clock& clock_;
   PowerControl& control_;
+  const OwnMachine own_;
   const std::function<void(const std::string& node)> on_reboot_;
   const std::function<void(absl::string_view)> warn_;
   const absl::Time since_;

@@ -1,6 +1,7 @@
 #include "controller/power/redfish_answer.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ constexpr size_t kMaxPath = 256;
 constexpr size_t kMaxSystems = 64;
 constexpr size_t kMaxResetTypes = 32;
 constexpr size_t kMaxWord = 64;
+constexpr size_t kMaxEtag = 128;
 constexpr size_t kMaxMessage = 200;
 
 absl::Status NotRedfish(absl::string_view what) {
@@ -52,6 +54,22 @@ const json* Find(const json& value, const char* key) {
 std::string TextAt(const json& value, const char* key) {
   const json* const found = Find(value, key);
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+RedfishBoot BootOf(const json& value) {
+  RedfishBoot described;
+  if (const json* const boot = Find(value, "Boot"); boot != nullptr) {
+    described.is_described = true;
+    described.can_override = Find(*boot, "BootSourceOverrideTarget") != nullptr;
+    described.has_mode = Find(*boot, "BootSourceOverrideMode") != nullptr;
+  }
+  std::string etag = TextAt(value, "@odata.etag");
+  const bool is_plain =
+      etag.size() <= kMaxEtag && std::all_of(etag.begin(), etag.end(), [](char c) {
+        return absl::ascii_isgraph(static_cast<unsigned char>(c));
+      });
+  if (is_plain) described.etag = std::move(etag);
+  return described;
 }
 
 // "1" of "/redfish/v1/Systems/1/".
@@ -127,10 +145,16 @@ absl::StatusOr<RedfishSystem> ParseRedfishSystem(absl::string_view body) {
   } else if (Find(value, "IndicatorLED") != nullptr) {
     system.light = RedfishLight::kIndicatorLed;
   }
-  const json* const boot = Find(value, "Boot");
-  system.can_override_boot = boot != nullptr && Find(*boot, "BootSourceOverrideTarget") != nullptr;
+  system.boot = BootOf(value);
+  if (const json* const settings = Find(value, "@Redfish.Settings"); settings != nullptr) {
+    const json* const object = Find(*settings, "SettingsObject");
+    const std::string path = object == nullptr ? "" : TextAt(*object, "@odata.id");
+    if (IsRedfishPath(path)) system.settings_path = path;
+  }
   return system;
 }
+
+RedfishBoot ParseRedfishBoot(absl::string_view body) { return BootOf(Parse(body)); }
 
 std::string ParseRedfishError(absl::string_view body) {
   const json value = Parse(body);

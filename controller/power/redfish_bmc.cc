@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status.h"
 
 namespace muster::controller::power {
@@ -72,7 +73,7 @@ RedfishBmc::RedfishBmc(BmcAccess access, SecretBuffer password, Cancelled cancel
       limits_(limits) {}
 
 absl::StatusOr<std::string> RedfishBmc::Ask(const std::string& method, const std::string& path,
-                                            const std::string& body) {
+                                            const std::string& body, const std::string& if_match) {
   const bool is_ipv6 = absl::StrContains(access_.address, ':');
   HttpsCall call;
   call.method = method;
@@ -81,6 +82,7 @@ absl::StatusOr<std::string> RedfishBmc::Ask(const std::string& method, const std
   call.user = access_.user;
   call.password = &password_;
   call.body = body;
+  call.if_match = if_match;
   call.max_answer = kMaxRedfishAnswer;
   ASSIGN_OR_RETURN(
       HttpsAnswer answer,
@@ -90,6 +92,19 @@ absl::StatusOr<std::string> RedfishBmc::Ask(const std::string& method, const std
   // A BMC that repeats what it was sent must not carry the password into a log.
   if (password_.size() > 0 && absl::StrContains(words, password_.Reveal())) words.clear();
   return StatusFault(answer.status, words);
+}
+
+// Some services change nothing for those who do not say which state they have seen. Some take only
+// the etag for that, and some only "*": their etag is another one with each answer.
+absl::Status RedfishBmc::Patch(const std::string& path, const std::string& etag,
+                               const std::string& body) {
+  absl::Status changed;
+  if (!etag.empty()) {
+    changed = Ask("PATCH", path, body, etag).status();
+    if (!absl::IsFailedPrecondition(changed)) return changed;
+  }
+  const absl::Status any = Ask("PATCH", path, body, "*").status();
+  return any.ok() || changed.ok() ? any : changed;
 }
 
 absl::StatusOr<RedfishSystem> RedfishBmc::System() {
@@ -123,14 +138,49 @@ absl::Status RedfishBmc::Change(PowerChange change) {
       absl::StrCat("it does not know the reset ", row->words[0], "; use another verb"));
 }
 
-absl::Status RedfishBmc::BootOnce(BootDevice device) {
+absl::StatusOr<std::vector<RedfishBmc::BootPlace>> RedfishBmc::BootPlaces() {
   ASSIGN_OR_RETURN(const RedfishSystem system, System());
-  if (!system.can_override_boot)
-    return absl::FailedPreconditionError("it offers no boot device for one boot");
-  const nlohmann::json body = {
+  std::vector<BootPlace> places;
+  if (system.boot.can_override) places.push_back({system_path_, system.boot});
+  if (system.settings_path.empty()) return places;
+  const absl::StatusOr<std::string> settings = Ask("GET", system.settings_path);
+  if (absl::IsFailedPrecondition(settings.status())) return places;
+  RETURN_IF_ERROR(settings.status());
+  BootPlace later{system.settings_path, ParseRedfishBoot(*settings)};
+  if (later.boot.can_override) {
+    places.insert(places.begin(), std::move(later));
+  } else if (later.boot.is_described) {
+    later.boot.has_mode = system.boot.has_mode;
+    places.push_back(std::move(later));
+  }
+  return places;
+}
+
+absl::Status RedfishBmc::SetBoot(const BootPlace& place, BootDevice device) {
+  nlohmann::json body = {
       {"Boot",
        {{"BootSourceOverrideEnabled", "Once"}, {"BootSourceOverrideTarget", TargetOf(device)}}}};
-  return Ask("PATCH", system_path_, body.dump()).status();
+  const std::string without_mode = body.dump();
+  if (!place.boot.has_mode) return Patch(place.path, place.boot.etag, without_mode);
+  // Those of Supermicro refuse a device without its mode, or take Legacy for it; those of HPE show
+  // the mode and refuse whoever sets it.
+  body["Boot"]["BootSourceOverrideMode"] = "UEFI";
+  absl::Status set = Patch(place.path, place.boot.etag, body.dump());
+  if (absl::IsFailedPrecondition(set) && Patch(place.path, place.boot.etag, without_mode).ok())
+    return absl::OkStatus();
+  return set;
+}
+
+absl::Status RedfishBmc::BootOnce(BootDevice device) {
+  ASSIGN_OR_RETURN(const std::vector<BootPlace> places, BootPlaces());
+  std::vector<std::string> refusals;
+  for (const BootPlace& place : places) {
+    const absl::Status set = SetBoot(place, device);
+    if (!absl::IsFailedPrecondition(set)) return set;
+    refusals.push_back(absl::StrCat(place.path, ": ", set.message()));
+  }
+  return absl::FailedPreconditionError(refusals.empty() ? "it offers no boot device for one boot"
+                                                        : absl::StrJoin(refusals, "; "));
 }
 
 absl::Status RedfishBmc::Identify(bool is_on) {
@@ -140,7 +190,7 @@ absl::Status RedfishBmc::Identify(bool is_on) {
   const nlohmann::json body = system.light == RedfishLight::kLocationIndicator
                                   ? nlohmann::json{{"LocationIndicatorActive", is_on}}
                                   : nlohmann::json{{"IndicatorLED", is_on ? "Blinking" : "Off"}};
-  return Ask("PATCH", system_path_, body.dump()).status();
+  return Patch(system_path_, system.boot.etag, body.dump());
 }
 
 }  // namespace muster::controller::power

@@ -56,12 +56,13 @@ absl::Status PowerService::AddTargets(const std::string& selector, power::PowerA
     return absl::InvalidArgumentError(absl::StrCat("nodes: '", selector, "' names none"));
   std::set<std::string> up;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<NodeRecord> joined, txn.nodes().List());
     if (power::IsDisruptive(action.order.verb)) {
+      RETURN_IF_ERROR(power::CheckNotOwnMachine(own_machine_, *current.inventory, nodes, joined));
       std::vector<std::string> names;
       for (const Node* node : nodes) names.push_back(node->name);
       RETURN_IF_ERROR(power::CheckNoRollout(txn, names));
     }
-    ASSIGN_OR_RETURN(const std::vector<NodeRecord> joined, txn.nodes().List());
     for (const NodeRecord& node : joined) {
       if (sessions_.IsConnected(node.uuid)) up.insert(node.name);
     }

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "controller/power/own_machine.h"
 #include "muster/v1/power.grpc.pb.h"
 
 namespace muster::controller {
@@ -28,13 +30,15 @@ class PowerService final
  public:
   // The references must outlive the object.
   PowerService(power::PowerControl& control, console::ConsoleCaptures& consoles,
-               InventorySource& inventory, Store& store, AgentSessions& sessions, OpenCalls& calls)
+               InventorySource& inventory, Store& store, AgentSessions& sessions, OpenCalls& calls,
+               power::OwnMachine own_machine)
       : control_(control),
         consoles_(consoles),
         inventory_(inventory),
         store_(store),
         sessions_(sessions),
-        calls_(calls) {}
+        calls_(calls),
+        own_machine_(std::move(own_machine)) {}
 
   grpc::ServerWriteReactor<v1::PowerEvent>* ReadPower(grpc::CallbackServerContext* context,
                                                       const v1::ReadPowerRequest* request) override;
@@ -48,7 +52,8 @@ class PowerService final
       grpc::CallbackServerContext* context,
       const std::function<absl::StatusOr<power::PowerAction>()>& action);
   absl::StatusOr<power::PowerAction> ActionOf(const v1::ChangePowerRequest& request);
-  // Sets the targets of the action. FailedPrecondition: a rollout has one of them.
+  // Sets the targets of the action. FailedPrecondition: a rollout has one of them, or one is the
+  // machine of the controller, and the order is disruptive.
   absl::Status AddTargets(const std::string& selector, power::PowerAction& action);
 
   power::PowerControl& control_;
@@ -57,6 +62,7 @@ class PowerService final
   Store& store_;
   AgentSessions& sessions_;
   OpenCalls& calls_;
+  const power::OwnMachine own_machine_;
 };
 
 }  // namespace muster::controller

@@ -49,7 +49,7 @@ class FakeController final : public v1::AgentSessionService::Service {
 
   // Waits until `condition` holds for the received messages.
   template <typename Condition>
-  bool Await(Condition condition, absl::Duration timeout = absl::Seconds(15)) {
+  bool Await(Condition condition, absl::Duration timeout = absl::Seconds(90)) {
     const auto holds = [&] { return condition(*this); };
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithTimeout(absl::Condition(&holds), timeout);

@@ -26,7 +26,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
  public:
   FakeEnrollment() {
     const absl::Time now = clock_.Now();
-    ca_ = pki::MakeCa("test CA", absl::Hours(24), now).value();
+    ca_ = pki::MakeCa("test CA", absl::Hours(48), now - absl::Hours(24)).value();
     const pki::KeyAndCsr made = pki::MakeKeyAndCsr("server").value();
     const std::string certificate =
         pki::SignCsr(ca_, made.csr_pem, {.common_name = "server", .ip_sans = {"127.0.0.1"}},

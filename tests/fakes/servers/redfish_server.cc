@@ -19,6 +19,8 @@ namespace {
 constexpr char kRoot[] = "/redfish/v1/";
 constexpr char kSystems[] = "/redfish/v1/Systems";
 constexpr char kSystem[] = "/redfish/v1/Systems/1";
+constexpr char kLater[] = "/redfish/v1/Systems/1/SD";
+constexpr char kEtag[] = "W/\"1717171717\"";
 constexpr char kReset[] = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
 
 HttpReply Error(unsigned status, const std::string& message) {
@@ -28,6 +30,12 @@ HttpReply Error(unsigned status, const std::string& message) {
                                    {"message", "A general error has occurred."},
                                    {"@Message.ExtendedInfo", {{{"Message", message}}}}}}}
                       .dump()};
+}
+
+// Whether the system has an object of later settings.
+bool HasLater(RedfishFault fault) {
+  return fault == RedfishFault::kLaterBoot || fault == RedfishFault::kSystemBootOnly ||
+         fault == RedfishFault::kHiddenLaterBoot;
 }
 
 }  // namespace
@@ -43,7 +51,7 @@ RedfishServer::RedfishServer(std::string user, std::string password)
   ca_ = authority.certificate_pem;
   pin_ = std::string(absl::StripPrefix(*pki::Sha256Pin(certificate), "sha256:"));
   server_ = std::make_unique<HttpServer>(certificate, key.key_pem);
-  for (const char* path : {kRoot, kSystems, kSystem, kReset})
+  for (const char* path : {kRoot, kSystems, kSystem, kLater, kReset})
     server_->Handle(path, [this](const HttpRequest& request) { return Answer(request); });
 }
 
@@ -94,6 +102,13 @@ HttpReply RedfishServer::Answer(const HttpRequest& request) {
     case RedfishFault::kNone:
     case RedfishFault::kLies:
     case RedfishFault::kForeignReset:
+    case RedfishFault::kWantsMode:
+    case RedfishFault::kFixedMode:
+    case RedfishFault::kLaterBoot:
+    case RedfishFault::kWantsEtag:
+    case RedfishFault::kMovingEtag:
+    case RedfishFault::kSystemBootOnly:
+    case RedfishFault::kHiddenLaterBoot:
       break;
   }
   const auto given = request.headers.find("authorization");
@@ -108,22 +123,48 @@ HttpReply RedfishServer::Answer(const HttpRequest& request) {
   return System(request);
 }
 
-HttpReply RedfishServer::System(const HttpRequest& request) {
-  if (request.method == "GET") {
-    return {.body = nlohmann::json{{"PowerState", is_on_ ? "On" : "Off"},
-                                   {"LocationIndicatorActive", false},
-                                   {"Boot", {{"BootSourceOverrideTarget", "None"}}},
-                                   {"Actions",
-                                    {{"#ComputerSystem.Reset",
-                                      {{"target", fault_ == RedfishFault::kForeignReset
-                                                      ? absl::StrCat("https://127.0.0.2", kReset)
-                                                      : std::string(kReset)},
-                                       {"ResetType@Redfish.AllowableValues",
-                                        {"On", "ForceOff", "GracefulShutdown", "ForceRestart"}}}}}}}
-                        .dump()};
+HttpReply RedfishServer::Describe(bool is_later) const {
+  nlohmann::json described = {{"Boot", {{"BootSourceOverrideTarget", "None"}}}};
+  if (fault_ >= RedfishFault::kWantsMode) described["Boot"]["BootSourceOverrideMode"] = "Legacy";
+  if (fault_ == RedfishFault::kLaterBoot || fault_ == RedfishFault::kWantsEtag ||
+      fault_ == RedfishFault::kMovingEtag)
+    described["@odata.etag"] = kEtag;
+  if (is_later) {
+    if (fault_ == RedfishFault::kHiddenLaterBoot) described["Boot"] = {{"BootOrder", {"NIC.1"}}};
+    return {.body = described.dump()};
   }
-  if (request.method == "PATCH" && request.headers.count("if-match") == 0)
-    return Error(428, "The request lacks If-Match.");
+  if (fault_ == RedfishFault::kLaterBoot) described.erase("Boot");
+  if (HasLater(fault_)) described["@Redfish.Settings"]["SettingsObject"]["@odata.id"] = kLater;
+  described["PowerState"] = is_on_ ? "On" : "Off";
+  described["LocationIndicatorActive"] = false;
+  described["Actions"]["#ComputerSystem.Reset"] = {
+      {"target", fault_ == RedfishFault::kForeignReset ? absl::StrCat("https://127.0.0.2", kReset)
+                                                       : std::string(kReset)},
+      {"ResetType@Redfish.AllowableValues",
+       {"On", "ForceOff", "GracefulShutdown", "ForceRestart"}}};
+  return {.body = described.dump()};
+}
+
+HttpReply RedfishServer::Refusal(const HttpRequest& request, bool has_boot, bool has_mode) const {
+  const auto match = request.headers.find("if-match");
+  if (match == request.headers.end()) return Error(428, "The request lacks If-Match.");
+  const bool wants_etag = fault_ == RedfishFault::kWantsEtag || fault_ == RedfishFault::kLaterBoot;
+  if (wants_etag && match->second != kEtag) return Error(412, "The etag is another one.");
+  if (fault_ == RedfishFault::kMovingEtag && match->second != "*")
+    return Error(412, "The etag is another one.");
+  if (!has_boot) return {.status = 204};
+  if (fault_ == RedfishFault::kWantsMode && !has_mode)
+    return Error(400, "The property BootSourceOverrideMode is required.");
+  if (fault_ == RedfishFault::kFixedMode && has_mode)
+    return Error(400, "The property BootSourceOverrideMode is read only.");
+  if (HasLater(fault_) && (request.path == kLater) == (fault_ == RedfishFault::kSystemBootOnly))
+    return Error(400, "The property Boot is read only.");
+  return {.status = 204};
+}
+
+HttpReply RedfishServer::System(const HttpRequest& request) {
+  if (request.path == kLater && !HasLater(fault_)) return Error(404, "There is no such object.");
+  if (request.method == "GET") return Describe(request.path == kLater);
   const nlohmann::json body = nlohmann::json::parse(request.body, nullptr, false);
   if (body.is_discarded()) return Error(400, "The request is not JSON.");
   if (request.path == kReset) {
@@ -134,9 +175,14 @@ HttpReply RedfishServer::System(const HttpRequest& request) {
     if (type == "ForceOff" || type == "GracefulShutdown") is_on_ = false;
     return {.status = 204};
   }
+  const bool has_mode = body.contains("Boot") && body["Boot"].contains("BootSourceOverrideMode");
+  HttpReply refusal = Refusal(request, body.contains("Boot"), has_mode);
+  if (refusal.status != 204) return refusal;
   if (body.contains("Boot"))
-    orders_.push_back(absl::StrCat("boot ", body["Boot"].value("BootSourceOverrideEnabled", ""),
-                                   " ", body["Boot"].value("BootSourceOverrideTarget", "")));
+    orders_.push_back(
+        absl::StrCat("boot ", body["Boot"].value("BootSourceOverrideEnabled", ""), " ",
+                     body["Boot"].value("BootSourceOverrideTarget", ""), has_mode ? " " : "",
+                     has_mode ? body["Boot"].value("BootSourceOverrideMode", "") : ""));
   if (body.contains("LocationIndicatorActive"))
     orders_.push_back(body["LocationIndicatorActive"] == true ? "light on" : "light off");
   return {.status = 204};

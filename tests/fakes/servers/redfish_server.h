@@ -22,6 +22,14 @@ enum class RedfishFault {
   kLies,          // orders are taken and not carried out
   kEchoes,        // an error that repeats the password
   kForeignReset,  // the action is on another host
+  // It shows the mode of its boot device, and takes a device
+  kWantsMode,        // with its mode alone,
+  kFixedMode,        // without its mode alone,
+  kLaterBoot,        // at the object of later settings alone, by its etag,
+  kWantsEtag,        // by the etag of the system alone,
+  kMovingEtag,       // by no etag, although it has one,
+  kSystemBootOnly,   // at the system alone, although the later settings show one, too,
+  kHiddenLaterBoot,  // or at the later settings alone, which show none, although the system does.
 };
 
 // Thread-safe.
@@ -35,13 +43,17 @@ class RedfishServer {
   void Set(RedfishFault fault);
   void SetOn(bool is_on);
   bool is_on() const;
-  // What the machine was told: "On", "boot Pxe", "light on".
+  // What the machine was told: "On", "boot Once Pxe", "light on".
   std::vector<std::string> orders() const;
   std::vector<HttpRequest> requests() const { return server_->requests(); }
 
  private:
   HttpReply Answer(const HttpRequest& request);
   HttpReply System(const HttpRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  HttpReply Describe(bool is_later) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why a change is refused; status 204: it is not.
+  HttpReply Refusal(const HttpRequest& request, bool has_boot, bool has_mode) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string user_, password_;
   std::string ca_, pin_;

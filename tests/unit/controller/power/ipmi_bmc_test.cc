@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 const IpmiLimits kIpmiQuick = {.session = absl::Seconds(5),
                                .retransmission = absl::Milliseconds(300)};
-const IpmiLimits kIpmiHasty = {.session = absl::Seconds(1),
+const IpmiLimits kIpmiHasty = {.session = absl::Seconds(3),
                                .retransmission = absl::Milliseconds(200)};
 
 class IpmiBmcTest : public ::testing::Test {
@@ -32,7 +32,7 @@ class IpmiBmcTest : public ::testing::Test {
   void SetUp() override {
     // It takes a moment to listen.
     absl::Status answered;
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 300; ++i) {
       answered = Bmc("labsecret", kIpmiHasty).State().status();
       if (answered.ok()) return;
       absl::SleepFor(absl::Milliseconds(100));
@@ -96,7 +96,7 @@ TEST_F(IpmiBmcTest, GivesUpOneThatHangsAndFindsItAgain) {
   absl::Time began = absl::Now();
   EXPECT_EQ(bmc.State().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(Bmc("labsecret", kIpmiHasty).State().status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_LT(absl::Now() - began, absl::Seconds(10));
+  EXPECT_LT(absl::Now() - began, absl::Seconds(60));
   sim_.Thaw();
   // The same object begins a new session.
   absl::Status again;

@@ -266,11 +266,11 @@ TEST_F(PowerControlTest, MachinesOfARackComeOnOneAfterTheOther) {
   EXPECT_LT(at("d1 done"), at(absl::StrCat(second, " done"))) << "another rack does not wait";
 }
 
-// Two threads, and an order for a hundred BMCs that hang.
+// Two threads, and an order for hundreds of BMCs that hang: some twenty seconds.
 TEST_F(PowerControlTest, ALargeOrderHoldsUpNoOther) {
   PowerAction large = Action(PowerVerb::kOff, {});
   large.force = true;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 400; ++i) {
     const std::string node = absl::StrCat("x", i);
     large.targets.push_back(Action(PowerVerb::kOff, {node}).targets[0]);
     FakeMachinePower& machine = Machine(node);
@@ -283,7 +283,7 @@ TEST_F(PowerControlTest, ALargeOrderHoldsUpNoOther) {
   EXPECT_THAT(Do(Action(PowerVerb::kStatus, {"c1", "c2", "c3"})),
               ElementsAre(std::pair("c1", "done off"), std::pair("c2", "done off"),
                           std::pair("c3", "done off")));
-  EXPECT_LT(clock_.Now() - began, absl::Seconds(2));
+  EXPECT_LT(clock_.Now() - began, absl::Seconds(10));
   watch->Cancel();
 }
 
@@ -304,9 +304,9 @@ TEST_F(PowerControlTest, WhoLeavesHasTheRestLeftAlone) {
     return std::count_if(nodes.begin(), nodes.end(),
                          [&](const std::string& node) { return !Machine(node).Orders().empty(); });
   };
-  for (int i = 0; i < 500 && count_on() == 0; ++i) clock_.Sleep(absl::Milliseconds(10));
+  for (int i = 0; i < 6000 && count_on() == 0; ++i) clock_.Sleep(absl::Milliseconds(10));
   watch->Cancel();
-  for (int i = 0; i < 500 && Audited().size() < 2; ++i) clock_.Sleep(absl::Milliseconds(10));
+  for (int i = 0; i < 6000 && Audited().size() < 2; ++i) clock_.Sleep(absl::Milliseconds(10));
   EXPECT_THAT(Audited()[0], AllOf(HasSubstr("1 node done"), HasSubstr("not begun")));
   EXPECT_EQ(count_on(), 1);
 }
@@ -315,7 +315,7 @@ TEST_F(PowerControlTest, AStoppingControllerEndsWatchesAndFinishesACycle) {
   Machine("c1").Set(PowerState::kOn);
   slurm_.status = absl::NotFoundError("there is no Slurm yet");
   const auto watch = Begin(Action(PowerVerb::kCycle, {"c1"}));
-  for (int i = 0; i < 500 && Machine("c1").Orders().empty(); ++i)
+  for (int i = 0; i < 60'000 && Machine("c1").Orders().empty(); ++i)
     clock_.Sleep(absl::Milliseconds(1));
   control_.Stop();
   EXPECT_TRUE(watch->IsBroken());

@@ -298,6 +298,43 @@ TEST_F(PowerStepsTest, ASoftCycleSwitchesOnWhatEndsLate) {
   EXPECT_THAT(machine_.Orders(), ElementsAre("soft", "on", "soft"));
 }
 
+// A BMC that shows what its machine does much later.
+TEST_F(PowerStepsTest, ACycleSwitchesOnWhatGoesOffLate) {
+  const auto shows_off_after = [&](absl::Duration patience) {
+    {
+      absl::MutexLock lock(&machine_.mutex);
+      machine_.state = PowerState::kOn;
+      machine_.lies = true;
+    }
+    const absl::Time off = clock_.Now() + patience;
+    clock_.on_sleep = [this, off] {
+      absl::MutexLock lock(&machine_.mutex);
+      if (clock_.Now() < off || !machine_.lies) return;
+      machine_.state = PowerState::kOff;
+      machine_.lies = false;
+    };
+    return Do(PowerVerb::kCycle);
+  };
+  const PowerOutcome late = shows_off_after(absl::Seconds(45));
+  ASSERT_OK(late.status);
+  EXPECT_EQ(late.state, PowerState::kOn);
+  EXPECT_EQ(offs_, 1);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on"));
+  const absl::Time began = clock_.Now();
+  const PowerOutcome never = shows_off_after(absl::Hours(1));
+  EXPECT_THAT(never.status, StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_GE(clock_.Now() - began, PowerPatience{}.change + PowerPatience{}.late_cycle);
+  EXPECT_THAT(machine_.Orders(), ElementsAre("off", "on", "off"));
+  // One that refuses the order has not taken it.
+  {
+    absl::MutexLock lock(&machine_.mutex);
+    machine_.next = {absl::OkStatus(), absl::FailedPreconditionError("no such reset")};
+  }
+  const absl::Time refused = clock_.Now();
+  EXPECT_EQ(Do(PowerVerb::kCycle).status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(clock_.Now(), refused);
+}
+
 TEST_F(PowerStepsTest, AStoppingControllerStillEndsACycle) {
   machine_.Set(PowerState::kOn);
   {

@@ -84,9 +84,27 @@ TEST(PlanRescuesTest, IsForThoseThatAreAwayForTooLong) {
       Reboot("gone", now - absl::Hours(4)),   // the inventory does not know it
       ended};
   const auto is_up = [](const std::string& uuid) { return uuid == "u-c2"; };
-  EXPECT_THAT(NamesOf(PlanRescues(open, *inventory, is_up, {}, long_ago, now)), ElementsAre("c1"));
+  EXPECT_THAT(NamesOf(PlanRescues(open, *inventory, {}, is_up, {}, long_ago, now)),
+              ElementsAre("c1"));
   // An earlier process may have cycled it.
-  EXPECT_THAT(PlanRescues(open, *inventory, is_up, {}, now, now), IsEmpty());
+  EXPECT_THAT(PlanRescues(open, *inventory, {}, is_up, {}, now, now), IsEmpty());
+}
+
+TEST(PlanRescuesTest, NeverTheMachineOfTheControllerItself) {
+  const auto inventory = ParseInventory({{"f", kRebooting}});
+  ASSERT_OK(inventory);
+  const absl::Time now = absl::FromUnixSeconds(1'900'000'000);
+  std::vector<RebootRecord> open = {Reboot("c1", now - absl::Minutes(16)),
+                                    Reboot("c2", now - absl::Minutes(16))};
+  open[1].boot_id = "0f7e4d6c-1c5a";
+  const auto plan = [&](const OwnMachine& own) {
+    return NamesOf(PlanRescues(
+        open, *inventory, own, [](const std::string&) { return false; }, {}, now - absl::Hours(5),
+        now));
+  };
+  EXPECT_THAT(plan({.boot_id = "0f7e4d6c1c5a", .names = {}}), ElementsAre("c1"));
+  // The agent has not come back in the boot that the controller is in.
+  EXPECT_THAT(plan({.boot_id = "b3", .names = {"c2"}}), ElementsAre("c1"));
 }
 
 // An image is written to the disk by a boot from the network, and a second start of the firmware
@@ -104,7 +122,7 @@ TEST(PlanRescuesTest, ANodeThatWasSeenToBootHasItsTimeFromThereOn) {
       {"c3", granted_at - absl::Minutes(100)}};  // a boot before
   const auto plan = [&](absl::Time since) {
     return NamesOf(PlanRescues(
-        open, *inventory, [](const std::string&) { return false; }, last_steps, since, now));
+        open, *inventory, {}, [](const std::string&) { return false; }, last_steps, since, now));
   };
   EXPECT_THAT(plan(granted_at), ElementsAre("c2", "c3"));
   // An earlier process may have cycled it, and what was seen then is the boot after that.
@@ -199,6 +217,7 @@ class RebootRescueTest : public ::testing::Test, public InventorySource {
                        *this,
                        clock_,
                        control_,
+                       OwnMachine(),
                        [this](const std::string& node) {
                          absl::MutexLock lock(&mutex_);
                          reboots_ = {node};

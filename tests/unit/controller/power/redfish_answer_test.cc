@@ -62,14 +62,43 @@ TEST(RedfishAnswerTest, ReadsASystem) {
   EXPECT_EQ(system->reset_path, "/redfish/v1/Systems/1/Actions/Reset");
   EXPECT_THAT(system->reset_types, ElementsAre("ForceOff", "On"));
   EXPECT_EQ(system->light, RedfishLight::kIndicatorLed);
-  EXPECT_TRUE(system->can_override_boot);
+  EXPECT_TRUE(system->boot.can_override);
+  EXPECT_FALSE(system->boot.has_mode);
 
   const auto bare = ParseRedfishSystem(R"({"PowerState": "Off"})");
   ASSERT_OK(bare);
   EXPECT_EQ(bare->state, PowerState::kOff);
   EXPECT_THAT(bare->reset_path, IsEmpty());
   EXPECT_EQ(bare->light, RedfishLight::kNone);
-  EXPECT_FALSE(bare->can_override_boot);
+  EXPECT_FALSE(bare->boot.can_override);
+  EXPECT_THAT(bare->settings_path, IsEmpty());
+}
+
+TEST(RedfishAnswerTest, ReadsWhereTheBootDeviceIsSet) {
+  const auto system = ParseRedfishSystem(R"({"PowerState": "On", "@Redfish.Settings":
+    {"SettingsObject": {"@odata.id": "/redfish/v1/Systems/Self/SD"}}})");
+  ASSERT_OK(system);
+  EXPECT_EQ(system->settings_path, "/redfish/v1/Systems/Self/SD");
+  const RedfishBoot boot = ParseRedfishBoot(R"({"@odata.etag": "W/\"17\"", "Boot":
+    {"BootSourceOverrideTarget": "None", "BootSourceOverrideMode": "UEFI"}})");
+  EXPECT_TRUE(boot.can_override);
+  EXPECT_TRUE(boot.has_mode);
+  EXPECT_EQ(boot.etag, "W/\"17\"");
+  const RedfishBoot order = ParseRedfishBoot(R"({"Boot": {"BootOrder": []}})");
+  EXPECT_TRUE(order.is_described);
+  EXPECT_FALSE(order.can_override);
+  EXPECT_FALSE(ParseRedfishBoot("{}").is_described);
+
+  EXPECT_THAT(ParseRedfishSystem(R"({"PowerState": "On", "@Redfish.Settings":
+    {"SettingsObject": {"@odata.id": "https://10.0.0.1/redfish/v1"}}})")
+                  ->settings_path,
+              IsEmpty());
+  for (const std::string& etag : {std::string(R"("a\r\nX: y")"), std::string("7"),
+                                  absl::StrCat("\"", std::string(200, 'a'), "\"")})
+    EXPECT_THAT(ParseRedfishBoot(absl::StrCat(R"({"@odata.etag": )", etag, "}")).etag, IsEmpty())
+        << etag;
+  for (const char* none : {"", "[]", R"({"Boot": 1})"})
+    EXPECT_FALSE(ParseRedfishBoot(none).can_override) << none;
 }
 
 TEST(RedfishAnswerTest, WhatIsNeitherOnNorOffIsUnknown) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -64,6 +65,31 @@ TEST_F(RedfishBmcTest, AsksAndOrders) {
   ASSERT_OK(bmc.Identify(false));
   EXPECT_THAT(server_.orders(), ElementsAre("boot Once Pxe", "On", "ForceRestart",
                                             "GracefulShutdown", "light on", "light off"));
+}
+
+// What each make of BMC wants to hear.
+TEST_F(RedfishBmcTest, SetsTheBootDeviceInTheWayThatTheBmcTakes) {
+  const struct {
+    RedfishFault manner;
+    const char* order;
+  } kCases[] = {
+      {RedfishFault::kWantsMode, "boot Once Pxe UEFI"},
+      {RedfishFault::kFixedMode, "boot Once Pxe"},
+      {RedfishFault::kLaterBoot, "boot Once Pxe UEFI"},
+      {RedfishFault::kWantsEtag, "boot Once Pxe UEFI"},
+      {RedfishFault::kMovingEtag, "boot Once Pxe UEFI"},
+      {RedfishFault::kSystemBootOnly, "boot Once Pxe UEFI"},
+      {RedfishFault::kHiddenLaterBoot, "boot Once Pxe UEFI"},
+  };
+  std::vector<std::string> orders;
+  for (const auto& row : kCases) {
+    server_.Set(row.manner);
+    RedfishBmc bmc = Bmc();
+    ASSERT_OK(bmc.BootOnce(BootDevice::kPxe));
+    ASSERT_OK(bmc.Identify(true));
+    orders.insert(orders.end(), {row.order, "light on"});
+    EXPECT_EQ(server_.orders(), orders);
+  }
 }
 
 TEST_F(RedfishBmcTest, TrustsTheNamedCertificateAlone) {
