@@ -43,14 +43,24 @@ class Adding {
     if (!like.has_value())
       return absl::NotFoundError(
           absl::StrCat("the inventory has no node '", addition_.like, "' to be like"));
-    RETURN_IF_ERROR(Define(*like));
+    RETURN_IF_ERROR(DefineAll(*like));
     for (const char* section : {"groups", "partitions", "updates", "drift"})
       RETURN_IF_ERROR(Join(section));
     return has_rack_in_entry_ || addition_.rack.empty() ? Join("racks") : JoinRack();
   }
 
  private:
-  absl::Status Define(const NodeDefinition& like) {
+  // An entry of several nodes has one MAC address for each.
+  absl::Status DefineAll(const NodeDefinition& like) {
+    const bool has_several =
+        std::any_of(addition_.macs.begin(), addition_.macs.end(),
+                    [](const auto& of_node) { return of_node.second.size() > 1; });
+    if (!has_several) return Define(like, addition_.names);
+    for (const std::string& name : addition_.names) RETURN_IF_ERROR(Define(like, {name}));
+    return absl::OkStatus();
+  }
+
+  absl::Status Define(const NodeDefinition& like, const std::vector<std::string>& names) {
     const yaml::Entry& entry = like.entry;
     const bool has_macs = !addition_.macs.empty();
     const yaml::Node* mac = entry.value.Find("mac");
@@ -77,17 +87,17 @@ class Adding {
                                        NewNodes(), " by hand"));
     const bool copies = moves || has_macs || (like.names.size() == 1 && may_copy);
     std::map<std::string, std::string> values;
-    RETURN_IF_ERROR(TakeAddresses(like, "address", addition_.addresses, copies, values));
-    RETURN_IF_ERROR(TakeAddresses(like, "bmc_address", addition_.bmc_addresses, copies, values));
+    RETURN_IF_ERROR(TakeAddresses(like, "address", names, addition_.addresses, copies, values));
+    RETURN_IF_ERROR(
+        TakeAddresses(like, "bmc_address", names, addition_.bmc_addresses, copies, values));
     if (moves) values["rack"] = addition_.rack;
     if (copies) {
-      ASSIGN_OR_RETURN(const std::string key, WriteHostlist(addition_.names));
+      ASSIGN_OR_RETURN(const std::string key, WriteHostlist(names));
       std::map<std::string, std::string> written;
-      if (has_macs) written["mac"] = WriteMacs();
+      if (has_macs) written["mac"] = WriteMacs(names);
       return like.text->CopyEntry(entry, key, values, written);
     }
-    const absl::StatusOr<std::string> key =
-        WidenHostlist(entry.key, addition_.names, Widening::kAtTheEnd);
+    const absl::StatusOr<std::string> key = WidenHostlist(entry.key, names, Widening::kAtTheEnd);
     if (!key.ok()) return like.text->document().Error(entry.key_mark, key.status().message());
     RETURN_IF_ERROR(like.text->ReplaceKey(entry, *key));
     for (const auto& [name, value] : values)
@@ -95,9 +105,10 @@ class Adding {
     return absl::OkStatus();
   }
 
-  // The text of the entry's `key` with the addresses of the new nodes: with those of the others
+  // The text of the entry's `key` with the addresses of these new nodes: with those of the others
   // before them, or alone if `copies`.
   absl::Status TakeAddresses(const NodeDefinition& like, const char* key,
+                             const std::vector<std::string>& names,
                              const std::map<std::string, std::string>& addresses, bool copies,
                              std::map<std::string, std::string>& values) const {
     const yaml::Node* written = like.entry.value.Find(key);
@@ -110,7 +121,7 @@ class Adding {
                        " out, or write the entry of ", NewNodes(), " by hand"));
     if (written == nullptr) return absl::OkStatus();
     std::vector<std::string> added;
-    for (const std::string& name : addition_.names) {
+    for (const std::string& name : names) {
       const auto found = addresses.find(name);
       if (found == addresses.end())
         return like.text->document().Error(
@@ -189,11 +200,12 @@ class Adding {
   }
 
   // In the order of the nodes, as an entry of one or of several has them.
-  std::string WriteMacs() const {
+  std::string WriteMacs(const std::vector<std::string>& names) const {
     std::vector<std::string> macs;
-    for (const std::string& name : addition_.names) {
+    for (const std::string& name : names) {
       const auto found = addition_.macs.find(name);
-      if (found != addition_.macs.end()) macs.push_back(absl::StrCat("\"", found->second, "\""));
+      if (found == addition_.macs.end()) continue;
+      for (const std::string& mac : found->second) macs.push_back(absl::StrCat("\"", mac, "\""));
     }
     return macs.size() == 1 ? macs[0] : absl::StrCat("[", absl::StrJoin(macs, ", "), "]");
   }

@@ -15,8 +15,9 @@ struct NodeAddition {
   std::vector<std::string> names;
   // By name; empty where the nodes are to have none.
   std::map<std::string, std::string> addresses, bmc_addresses;
-  // By name: of all nodes, which then get an entry of their own, or of none.
-  std::map<std::string, std::string> macs;
+  // By name, the first port first: of all nodes, which then get an entry of their own, or of none.
+  // Where one has several, each gets its own.
+  std::map<std::string, std::vector<std::string>> macs;
   std::string like;  // an existing node
   std::string rack;  // empty: that of `like`
 };

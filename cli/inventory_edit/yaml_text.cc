@@ -218,7 +218,8 @@ absl::Status YamlText::CopyEntry(const yaml::Entry& entry, const std::string& ke
                                                         "one of ",
                                                         key, " by hand"));
   const bool is_last_line_open = lines.end == text.size() && !absl::EndsWith(text, "\n");
-  edits_[lines.end] = {0, absl::StrCat(is_last_line_open ? "\n" : "", plain)};
+  std::string& copies = edits_[lines.end].text;
+  absl::StrAppend(&copies, is_last_line_open && copies.empty() ? "\n" : "", plain);
   return absl::OkStatus();
 }
 

@@ -26,9 +26,10 @@ class YamlText {
 
   // Whether the entry of `map` has lines of its own, so that CopyEntry() can copy them.
   bool StandsAlone(const yaml::Node& map, const yaml::Entry& entry) const;
-  // Puts a copy of the entry behind it, with another key and without its comments. `values` are the
-  // new texts of some of its values, by their keys. `written` are values that the copy has as they
-  // are here, whether the entry has any or not. REQUIRES: StandsAlone().
+  // Puts a copy of the entry behind it, and behind its earlier copies, with another key and without
+  // its comments. `values` are the new texts of some of its values, by their keys. `written` are
+  // values that the copy has as they are here, whether the entry has any or not.
+  // REQUIRES: StandsAlone().
   absl::Status CopyEntry(const yaml::Entry& entry, const std::string& key,
                          const std::map<std::string, std::string>& values,
                          const std::map<std::string, std::string>& written = {});

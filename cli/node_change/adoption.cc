@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -13,6 +14,7 @@
 #include "common/base/text/natural_order.h"
 #include "common/base/text/nearest_word.h"
 #include "common/base/text/plain_text.h"
+#include "common/value/ethernet_ports.h"
 #include "muster/v1/boot.pb.h"
 
 namespace muster::cli {
@@ -59,9 +61,67 @@ absl::StatusOr<Machines> ThoseOf(const std::vector<std::string>& macs, const Mac
           "'; `muster node discover list` shows those that do"));
     if (std::find(chosen.begin(), chosen.end(), *found) != chosen.end())
       return absl::InvalidArgumentError(absl::StrCat("--machines has ", mac, " twice"));
+    if (const std::string& node = (*found)->node(); !node.empty())
+      return absl::FailedPreconditionError(
+          absl::StrCat(mac, " says that it has a port of ", node, "; if it is ", node, ", add ",
+                       mac, " to its `mac` by `muster inventory edit`; where ", node,
+                       " shares its entry with other nodes, give it one of its own first"));
     chosen.push_back(*found);
   }
   return chosen;
+}
+
+// Its ports but the one by which it has booted, by its own word.
+std::vector<std::string> OtherPortsOf(const v1::UnknownMachine& machine) {
+  std::vector<std::string> macs;
+  for (std::string& mac : PciEthernetMacs(machine.facts()))
+    if (mac != machine.mac()) macs.push_back(std::move(mac));
+  return macs;
+}
+
+// Which machines have a port: those that wait, by which they have booted, and those that are
+// chosen, which they report.
+std::map<std::string, Machines> HoldersOfPorts(const Machines& chosen, const Machines& waiting) {
+  std::map<std::string, Machines> holders;
+  for (const v1::UnknownMachine* machine : waiting) holders[machine->mac()].push_back(machine);
+  for (const v1::UnknownMachine* machine : chosen)
+    for (const std::string& mac : OtherPortsOf(*machine)) holders[mac].push_back(machine);
+  return holders;
+}
+
+std::vector<Adoption> AdoptionsOf(const std::vector<std::string>& names, const Machines& chosen,
+                                  const Machines& waiting) {
+  const std::map<std::string, Machines> holders = HoldersOfPorts(chosen, waiting);
+  std::vector<Adoption> adoptions;
+  for (size_t i = 0; i < names.size(); ++i) {
+    Adoption& adoption = adoptions.emplace_back();
+    adoption.name = names[i];
+    adoption.machine = chosen[i];
+    adoption.macs = {chosen[i]->mac()};
+    for (const std::string& mac : OtherPortsOf(*chosen[i])) {
+      const Machines& of_port = holders.at(mac);
+      const auto other = std::find_if(of_port.begin(), of_port.end(),
+                                      [&](const auto* each) { return each != chosen[i]; });
+      if (other == of_port.end()) {
+        adoption.macs.push_back(mac);
+      } else {
+        adoption.contested.push_back({mac, (*other)->mac()});
+      }
+    }
+  }
+  return adoptions;
+}
+
+absl::Status CheckNoneIsContested(const std::vector<Adoption>& adoptions) {
+  for (const Adoption& each : adoptions) {
+    if (each.contested.empty()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        each.machine->mac(), " and ", each.contested.front().also_of, " both report the port ",
+        each.contested.front().mac,
+        "; if they are one machine that has booted by both, wait two minutes, otherwise choose by "
+        "--machines those that are to be adopted, which then do not get such a port"));
+  }
+  return absl::OkStatus();
 }
 
 // What tells machines apart in an order that they could lack, or share.
@@ -147,13 +207,16 @@ absl::StatusOr<std::vector<Adoption>> MatchMachines(const std::vector<std::strin
         absl::StrCat("the controller keeps ", kKept,
                      " machines, and there may be more; choose some of them by --machines"));
   const absl::Time now = ToTime(response.time());
-  Machines machines;
-  for (const v1::UnknownMachine& machine : response.machines())
-    if (IsWaiting(machine, now) &&
+  Machines waiting, machines;
+  for (const v1::UnknownMachine& machine : response.machines()) {
+    if (!IsWaiting(machine, now)) continue;
+    waiting.push_back(&machine);
+    if (machine.node().empty() &&
         (choice.at_switch.empty() || SwitchOf(machine) == choice.at_switch))
       machines.push_back(&machine);
+  }
   if (!choice.macs.empty()) {
-    ASSIGN_OR_RETURN(machines, ThoseOf(choice.macs, machines));
+    ASSIGN_OR_RETURN(machines, ThoseOf(choice.macs, waiting));
   } else {
     RETURN_IF_ERROR(Sort(choice.order, machines));
   }
@@ -169,8 +232,8 @@ absl::StatusOr<std::vector<Adoption>> MatchMachines(const std::vector<std::strin
               "--switch or --machines"
             : " of --machines"));
   }
-  std::vector<Adoption> adoptions;
-  for (size_t i = 0; i < names.size(); ++i) adoptions.emplace_back(names[i], machines[i]);
+  std::vector<Adoption> adoptions = AdoptionsOf(names, machines, waiting);
+  if (choice.macs.empty()) RETURN_IF_ERROR(CheckNoneIsContested(adoptions));
   return adoptions;
 }
 

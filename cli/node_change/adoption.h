@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,11 +37,30 @@ struct MachineChoice {
   std::vector<std::string> macs;  // these alone, in this order; then the others do not count
 };
 
-using Adoption = std::pair<std::string, const v1::UnknownMachine*>;  // a name, its machine
+// A port that a machine reports and that another one has, too.
+struct ContestedPort {
+  std::string mac;
+  std::string also_of;  // the other machine, by the address by which it has booted
+};
 
-// Gives the names to the machines of `response` that `choice` means. FailedPrecondition: there are
-// more or fewer of them than names, or more than the controller keeps; one lacks what orders them,
-// or two have the same. InvalidArgument, NotFound: an address of `choice.macs`.
+// A machine that is to become a node.
+struct Adoption {
+  std::string name;
+  const v1::UnknownMachine* machine;
+  // By which the node may boot: the one by which the machine has, and then those of its other
+  // ports, by its own word.
+  std::vector<std::string> macs;
+  std::vector<ContestedPort> contested;  // the node does not get these
+};
+
+// Gives the names to the machines of `response` that `choice` means. One that says that it has a
+// port of a node gets none, so that nobody takes the port from the node. A port is contested where
+// another machine that waits has booted by it, or another one that gets a name reports it, too: a
+// machine that `choice.macs` names gets a name without such ports, so that no lie keeps it from
+// one. FailedPrecondition: a port of a node, or one that is contested, where the choice means the
+// machine otherwise; there are more or fewer of them than names, or more than the controller keeps;
+// one lacks what orders them, or two have the same. InvalidArgument, NotFound: an address of
+// `choice.macs`.
 absl::StatusOr<std::vector<Adoption>> MatchMachines(const std::vector<std::string>& names,
                                                     const v1::ListUnknownMachinesResponse& response,
                                                     const MachineChoice& choice);

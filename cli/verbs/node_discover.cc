@@ -60,7 +60,7 @@ absl::StatusOr<NodeAddition> AdditionOf(const AdoptOptions& options,
   addition.names = names;
   ASSIGN_OR_RETURN(addition.addresses, ReadAddresses(names, options.address));
   ASSIGN_OR_RETURN(addition.bmc_addresses, ReadAddresses(names, options.bmc_address));
-  for (const auto& [name, machine] : adoptions) addition.macs[name] = machine->mac();
+  for (const Adoption& each : adoptions) addition.macs[each.name] = each.macs;
   addition.like = options.like;
   addition.rack = options.rack;
   return addition;
@@ -74,16 +74,17 @@ absl::Status CheckAdopted(const Connection& connection, const std::string& nodes
   request.set_nodes(nodes);
   v1::ListBootsResponse response;
   RETURN_IF_ERROR(Call(connection, stub, &BootStub::ListBoots, request, &response));
-  for (const auto& [name, machine] : adoptions) {
-    const auto has_it = [&, name = name, mac = machine->mac()](const v1::NodeBoot& node) {
-      return node.node() == name &&
+  for (const Adoption& each : adoptions) {
+    const std::string& mac = each.macs.front();
+    const auto has_it = [&](const v1::NodeBoot& node) {
+      return node.node() == each.name &&
              std::find(node.macs().begin(), node.macs().end(), mac) != node.macs().end();
     };
     if (std::none_of(response.nodes().begin(), response.nodes().end(), has_it))
       return absl::FailedPreconditionError(
-          absl::StrCat("the inventory's files had an entry of ", name,
-                       " before, which is in force now and does not have the MAC address ",
-                       machine->mac(), ": add it by `muster inventory edit`"));
+          absl::StrCat("the inventory's files had an entry of ", each.name,
+                       " before, which is in force now and does not have the MAC address ", mac,
+                       ": add it by `muster inventory edit`"));
   }
   return absl::OkStatus();
 }
@@ -185,7 +186,9 @@ void AddAdopt(CLI::App& discover, Context& context) {
   AddSiteOptions(*adopt, options->site);
   adopt->footer(
       "Switch machines on one after the other, and their names follow. The nodes get an entry of\n"
-      "their own in the inventory, like that of their neighbour, with the MAC addresses.\n"
+      "their own in the inventory, like that of their neighbour, with the MAC addresses of all\n"
+      "Ethernet ports, the one by which the machine has booted and the others by its own word. A\n"
+      "machine that says that it has a port of a node is left out.\n"
       "The boot server learns their addresses by the tag `names` of the playbook. Exit codes:\n"
       "those of muster apply.");
   SetAction(adopt, context, [&context, options] { return Adopt(context, *options); });

@@ -12,6 +12,7 @@
 #include "common/base/text/counted.h"
 #include "common/base/text/disk_image.h"
 #include "common/base/text/hostlist.h"
+#include "common/value/ethernet_ports.h"
 #include "common/value/image_manifest.h"
 #include "controller/audit/audit.h"
 #include "controller/image/image_store.h"
@@ -557,6 +558,11 @@ v1::ListUnknownMachinesResponse Boots::ListUnknown() {
     machine.set_requests(seen.requests);
     if (seen.facts.empty() || !machine.mutable_facts()->ParseFromString(seen.facts)) continue;
     *machine.mutable_told_at() = ToTimestamp(seen.told_at);
+    if (!inventory.ok() || *inventory == nullptr) continue;
+    for (const std::string& mac : PciEthernetMacs(machine.facts())) {
+      const Node* const node = (*inventory)->FindMac(mac);
+      if (node != nullptr) machine.set_node(node->name);
+    }
   }
   return response;
 }
