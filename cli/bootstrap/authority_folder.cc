@@ -1,7 +1,9 @@
 #include "cli/bootstrap/authority_folder.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status.h"
@@ -41,7 +43,27 @@ absl::StatusOr<std::string> NextName(const std::string& root, absl::Time now) {
   return absl::StrCat(parts[0].substr(0, kMaxName - date.size()), date);
 }
 
+bool IsHost(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_';
+  });
+}
+
+bool IsIpAddress(absl::string_view host) {
+  return host.find_first_not_of("0123456789.") == absl::string_view::npos;
+}
+
 }  // namespace
+
+absl::Status AddHosts(const std::vector<std::string>& hosts, pki::Subject& subject) {
+  for (const std::string& host : hosts) {
+    if (!IsHost(host))
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", host, "': expected a host name or an IPv4 address, without a port"));
+    (IsIpAddress(host) ? subject.ip_sans : subject.dns_sans).push_back(host);
+  }
+  return absl::OkStatus();
+}
 
 std::string AuthorityFolder::Path(absl::string_view name) const {
   return absl::StrCat(folder_, "/", name);
@@ -141,13 +163,7 @@ absl::Status AuthorityFolder::Finish(absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<std::string> roots, pki::SplitCertificates(roots_pem));
   pki::Authority ca{roots.front(), ""};
   ASSIGN_OR_RETURN(ca.key, files_.Read(Path(kKey)));
-  ASSIGN_OR_RETURN(const std::string server, files_.Read(Path(kServer)));
-  ASSIGN_OR_RETURN(const pki::Certificate before, pki::ParseCertificate(server));
-  const pki::Validity as_long = {now - pki::kBackdating,
-                                 now + (before.not_after - before.not_before)};
-  ASSIGN_OR_RETURN(const std::string next,
-                   pki::SignAgain(ca, server, as_long, pki::Usage::kServer));
-  RETURN_IF_ERROR(files_.WriteAtomically(Path(kServer), next, {}));
+  RETURN_IF_ERROR(SignController(ca, {}, now).status());
   RETURN_IF_ERROR(Confirm());
   // After a restore from a backup it may be missing.
   ASSIGN_OR_RETURN(const std::string from, pki::Sha256Pin(roots.back()));
@@ -179,9 +195,46 @@ absl::StatusOr<std::string> AuthorityFolder::RenewAdministrator(const std::strin
   return SignFor(folder, certificate, now, now + kAdministratorValidity);
 }
 
-absl::StatusOr<std::string> AuthorityFolder::SignFor(const std::string& folder,
-                                                     const std::string& certificate, absl::Time now,
-                                                     absl::Time end) {
+absl::StatusOr<std::string> AuthorityFolder::RenewController(const std::vector<std::string>& hosts,
+                                                             absl::Time now) {
+  pki::Subject more;
+  RETURN_IF_ERROR(AddHosts(hosts, more));
+  ASSIGN_OR_RETURN(const State state, Read());
+  // When it has ended, nobody is lost by the new root: without it, nobody gets in at all.
+  if (state.stage == Stage::kChanging && CheckController(now).ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the authority in ", folder_,
+                     " is being changed, and nodes that have not followed do not trust what the "
+                     "new one signs; `muster ca rotate` finishes the change, and makes another ",
+                     kServer));
+  }
+  ASSIGN_OR_RETURN(const pki::Authority ca, Signer());
+  return SignController(ca, more, now);
+}
+
+absl::Status AuthorityFolder::CheckController(absl::Time now) {
+  ASSIGN_OR_RETURN(const std::string server, files_.Read(Path(kServer)));
+  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(server));
+  if (now < certificate.not_after) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(Path(kServer), " ended on ",
+                   absl::FormatTime("%Y-%m-%d", certificate.not_after, absl::UTCTimeZone()),
+                   ", and nobody reaches musterd with it; run `muster ca renew-controller` and "
+                   "`systemctl restart musterd`"));
+}
+
+absl::StatusOr<std::string> AuthorityFolder::SignController(const pki::Authority& ca,
+                                                            const pki::Subject& more,
+                                                            absl::Time now) {
+  ASSIGN_OR_RETURN(const std::string server, files_.Read(Path(kServer)));
+  ASSIGN_OR_RETURN(const std::string next,
+                   pki::SignAgain(ca, server, {now - pki::kBackdating, now + kServerValidity},
+                                  pki::Usage::kServer, more));
+  RETURN_IF_ERROR(files_.WriteAtomically(Path(kServer), next, {}));
+  return next;
+}
+
+absl::StatusOr<pki::Authority> AuthorityFolder::Signer() {
   ASSIGN_OR_RETURN(const std::string roots_pem, files_.Read(Path(kRoots)));
   ASSIGN_OR_RETURN(const std::vector<std::string> roots, pki::SplitCertificates(roots_pem));
   pki::Authority ca;
@@ -190,6 +243,14 @@ absl::StatusOr<std::string> AuthorityFolder::SignFor(const std::string& folder,
   if (!signer.ok())
     return Annotate(signer.status(), absl::StrCat(Path(kKey), " and ", Path(kRoots)));
   ca.certificate_pem = roots[*signer];
+  return ca;
+}
+
+absl::StatusOr<std::string> AuthorityFolder::SignFor(const std::string& folder,
+                                                     const std::string& certificate, absl::Time now,
+                                                     absl::Time end) {
+  ASSIGN_OR_RETURN(const pki::Authority ca, Signer());
+  ASSIGN_OR_RETURN(const std::string roots_pem, files_.Read(Path(kRoots)));
   ASSIGN_OR_RETURN(
       const std::string next,
       pki::SignAgain(ca, certificate, {now - pki::kBackdating, end}, pki::Usage::kClient));

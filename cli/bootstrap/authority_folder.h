@@ -18,6 +18,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
+namespace muster::pki {
+struct Authority;
+struct Subject;
+}  // namespace muster::pki
 namespace muster::sys {
 class FileSystem;
 }
@@ -27,6 +31,12 @@ namespace muster::cli {
 inline constexpr absl::Duration kCaValidity = absl::Hours(24 * 365 * 20);
 // How long the certificate is valid that `muster init` makes for the administrator.
 inline constexpr absl::Duration kAdministratorValidity = absl::Hours(24 * 365);
+// How long a certificate of the controller is valid.
+inline constexpr absl::Duration kServerValidity = absl::Hours(24 * 365 * 5);
+
+// Adds names and IPv4 addresses by which the controller is reached. InvalidArgument: one is
+// neither.
+absl::Status AddHosts(const std::vector<std::string>& hosts, pki::Subject& subject);
 
 class AuthorityFolder {
  public:
@@ -76,7 +86,21 @@ class AuthorityFolder {
   // none.
   absl::StatusOr<std::string> RenewAdministrator(const std::string& folder, absl::Time now);
 
+  // Signs controller.crt again, for the same key, its names and `hosts`, and for kServerValidity
+  // from now, also when it has ended. Returns the certificate; musterd reads it at its start.
+  // FailedPrecondition: it has not ended, and in kChanging the new root would sign, which not
+  // everybody trusts yet. InvalidArgument: as AddHosts().
+  absl::StatusOr<std::string> RenewController(const std::vector<std::string>& hosts,
+                                              absl::Time now);
+  // FailedPrecondition: controller.crt has ended, so that nobody reaches musterd; the message says
+  // what to do.
+  absl::Status CheckController(absl::Time now);
+
  private:
+  // The root that signs now, and its key.
+  absl::StatusOr<pki::Authority> Signer();
+  absl::StatusOr<std::string> SignController(const pki::Authority& ca, const pki::Subject& more,
+                                             absl::Time now);
   // Writes the roots, and the certificate with that end, signed by the root that signs now.
   absl::StatusOr<std::string> SignFor(const std::string& folder, const std::string& certificate,
                                       absl::Time now, absl::Time end);

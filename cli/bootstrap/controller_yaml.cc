@@ -6,6 +6,10 @@
 namespace muster::cli {
 namespace {
 
+// Those of the other listeners in the text below; the last one is there for who switches it on.
+constexpr int kPackagePort = 7480;
+constexpr int kBootPort = 7483;
+
 // $0 cluster, $1 host, $2 main port, $3 enrollment port, $4 directory.
 constexpr char kTemplate[] =
     R"(# Settings of musterd. After a change: systemctl restart musterd; nodes and runs continue.
@@ -74,6 +78,13 @@ exec: "off"
 )";
 
 }  // namespace
+
+absl::Status CheckControllerPort(int port) {
+  if (port + 1 < kPackagePort || port > kBootPort) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("musterd takes the port and the one after it, and its other listeners have ",
+                   kPackagePort, " to ", kBootPort, "; choose another port, such as 7443"));
+}
 
 std::string ControllerYaml(const std::string& cluster, const std::string& host, int port,
                            const std::string& directory) {

@@ -102,15 +102,15 @@ absl::StatusOr<int> AuthorityStatus(Context& context) {
   return kExitClean;
 }
 
-// Only one change at a time works on a folder: held until the program ends.
-absl::StatusOr<sys::UniqueFd> Lock(const std::string& folder) {
+// Only one change at a time works on a folder: held until the program ends. `verb`: who changes it.
+absl::StatusOr<sys::UniqueFd> Lock(const std::string& folder, absl::string_view verb) {
   sys::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid())
     return Annotate(ErrnoStatus(errno, absl::StrCat("opening ", folder)),
-                    "`muster ca rotate` must run on the controller itself, as root");
+                    absl::StrCat("`muster ", verb, "` must run on the controller itself, as root"));
   if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   return absl::FailedPreconditionError(
-      absl::StrCat("another `muster ca rotate` is running in ", folder));
+      absl::StrCat("another `muster ca` command is changing ", folder));
 }
 
 // Carries one change from any state to its end. Every step first checks the current state, so that
@@ -121,8 +121,9 @@ class AuthorityRotation {
       : context_(context), options_(options), wait_(wait), folder_(options.pki, files_) {}
 
   absl::StatusOr<int> Carry() {
-    ASSIGN_OR_RETURN(const sys::UniqueFd lock, Lock(options_.pki));
+    ASSIGN_OR_RETURN(const sys::UniqueFd lock, Lock(options_.pki, context_.verb));
     ASSIGN_OR_RETURN(const AuthorityFolder::State state, folder_.Read());
+    RETURN_IF_ERROR(folder_.CheckController(Now()));  // no call would succeed
     if (state.stage == Stage::kSettled) {
       ASSIGN_OR_RETURN(const v1::GetAuthorityResponse authority, Reach());
       if (!Runs(authority, state)) return OtherKeys();
@@ -204,7 +205,9 @@ class AuthorityRotation {
     }
     std::cout << "  Make a backup now: an older one would bring back the earlier authority.\n"
               << "  Copies of the administrator's folder no longer work; copy it again.\n"
-              << "  Join lines and plan files no longer work; make new ones.\n";
+              << "  Join lines and plan files no longer work; make new ones.\n"
+              << "  Signed kernel images: `muster image sign` now; until then nodes with "
+                 "boot_signed do not boot from the network.\n";
     return kExitClean;
   }
 
@@ -314,6 +317,7 @@ class AuthorityRotation {
 };
 
 absl::StatusOr<int> RenewAdministrator(Context& context, const std::string& pki) {
+  ASSIGN_OR_RETURN(const sys::UniqueFd lock, Lock(pki, context.verb));
   sys::RealFileSystem files;
   const std::string folder = AdministratorsFolder(pki);
   ASSIGN_OR_RETURN(const std::string certificate_pem,
@@ -321,6 +325,19 @@ absl::StatusOr<int> RenewAdministrator(Context& context, const std::string& pki)
   ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(certificate_pem));
   std::cout << folder << ": the certificate of " << certificate.common_name << " is valid until "
             << absl::FormatTime("%Y-%m-%d", certificate.not_after, absl::UTCTimeZone()) << "\n";
+  return kExitClean;
+}
+
+absl::StatusOr<int> RenewController(Context& context, const std::string& pki,
+                                    const std::vector<std::string>& names) {
+  ASSIGN_OR_RETURN(const sys::UniqueFd lock, Lock(pki, context.verb));
+  sys::RealFileSystem files;
+  ASSIGN_OR_RETURN(const std::string certificate_pem,
+                   AuthorityFolder(pki, files).RenewController(names, context.clock->Now()));
+  ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(certificate_pem));
+  std::cout << pki << "/controller.crt is valid until "
+            << absl::FormatTime("%Y-%m-%d", certificate.not_after, absl::UTCTimeZone())
+            << "; musterd reads it at its start: systemctl restart musterd\n";
   return kExitClean;
 }
 
@@ -359,12 +376,24 @@ void AddCa(CLI::App& app, Context& context) {
       "Exit code 4: nodes are missing.");
   SetAction(rotate, context, [&context, options] { return RotateAuthority(context, *options); });
 
-  CLI::App* renew = ca->add_subcommand(
-      "renew-admin",
-      "Sign the credentials of `muster init` for another year; as root, on the controller");
-  auto pki = std::make_shared<std::string>(options->pki);
-  renew->add_option("--pki", *pki, "musterd's keys (default /etc/muster/pki)")->type_name("DIR");
-  SetAction(renew, context, [&context, pki] { return RenewAdministrator(context, *pki); });
+  const auto add_renewal = [&](const char* name, const char* description, auto renew) {
+    CLI::App* command = ca->add_subcommand(name, description);
+    auto pki = std::make_shared<std::string>(options->pki);
+    command->add_option("--pki", *pki, "musterd's keys (default /etc/muster/pki)")
+        ->type_name("DIR");
+    SetAction(command, context, [&context, pki, renew] { return renew(context, *pki); });
+    return command;
+  };
+  add_renewal("renew-admin",
+              "Sign the credentials of `muster init` for another year; as root, on the controller",
+              RenewAdministrator);
+  auto names = std::make_shared<std::vector<std::string>>();
+  add_renewal(
+      "renew-controller",
+      "Sign the controller's certificate for five more years; as root, on the controller",
+      [names](Context& run, const std::string& pki) { return RenewController(run, pki, *names); })
+      ->add_option("--name", *names, "A further name or address of the controller")
+      ->type_name("HOST");
 }
 
 }  // namespace muster::cli

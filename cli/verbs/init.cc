@@ -27,7 +27,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr absl::Duration kServerValidity = absl::Hours(24 * 365 * 5);
 // The account that musterd runs as, made by its package.
 constexpr char kServiceUser[] = "muster";
 
@@ -50,6 +49,7 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--controller ", text,
         ": expected the host or host:port by which nodes reach it, such as login1:7443"));
+  RETURN_IF_ERROR(Annotate(CheckControllerPort(address.port), absl::StrCat("--controller ", text)));
   return address;
 }
 
@@ -66,10 +66,6 @@ absl::Status CheckClusterName(absl::string_view name) {
       absl::StrCat("--cluster ", name,
                    ": expected lower-case letters, digits and dashes, a letter first, at most ",
                    kMaxClusterName));
-}
-
-bool IsIpAddress(absl::string_view host) {
-  return !host.empty() && host.find_first_not_of("0123456789.") == absl::string_view::npos;
 }
 
 // Writes the files of a new cluster; each appears whole or not at all.
@@ -135,15 +131,13 @@ absl::StatusOr<IssuedCertificate> Issue(const pki::Authority& ca, const pki::Sub
   return issued;
 }
 
-pki::Subject ServerSubject(const Address& address, const std::vector<std::string>& names) {
+absl::StatusOr<pki::Subject> ServerSubject(const Address& address,
+                                           const std::vector<std::string>& names) {
   pki::Subject subject;
   subject.common_name = address.host;
-  subject.dns_sans = {"localhost"};
-  subject.ip_sans = {"127.0.0.1"};
-  std::vector<std::string> all = names;
-  all.insert(all.begin(), address.host);
-  for (const std::string& name : all)
-    (IsIpAddress(name) ? subject.ip_sans : subject.dns_sans).push_back(name);
+  RETURN_IF_ERROR(AddHosts({"localhost", "127.0.0.1"}, subject));
+  RETURN_IF_ERROR(Annotate(AddHosts({address.host}, subject), "--controller"));
+  RETURN_IF_ERROR(Annotate(AddHosts(names, subject), "--name"));
   return subject;
 }
 
@@ -159,15 +153,15 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   RETURN_IF_ERROR(CheckClusterName(options.cluster));
   RETURN_IF_ERROR(Annotate(ValidateUserName(options.admin), "--admin"));
   ASSIGN_OR_RETURN(const Address address, ParseAddress(options.controller));
+  ASSIGN_OR_RETURN(const pki::Subject server_subject, ServerSubject(address, options.names));
   const absl::Time now = context.clock->Now();
   Writer writer(options.directory);
   RETURN_IF_ERROR(writer.RefuseExisting("/pki/ca.key"));
 
   const std::string name = absl::StrCat("Muster CA of ", options.cluster);
   ASSIGN_OR_RETURN(const pki::Authority ca, pki::MakeCa(name, kCaValidity, now, options.ca_key));
-  ASSIGN_OR_RETURN(
-      const IssuedCertificate server,
-      Issue(ca, ServerSubject(address, options.names), now, kServerValidity, pki::Usage::kServer));
+  ASSIGN_OR_RETURN(const IssuedCertificate server,
+                   Issue(ca, server_subject, now, kServerValidity, pki::Usage::kServer));
   ASSIGN_OR_RETURN(
       const IssuedCertificate admin,
       Issue(ca, AdminSubject(options.admin), now, kAdministratorValidity, pki::Usage::kClient));
@@ -181,6 +175,7 @@ absl::StatusOr<int> Init(Context& context, const InitOptions& options) {
   RETURN_IF_ERROR(
       WriteCredentials(options.directory + "/admin",
                        {controller, ca.certificate_pem, admin.certificate_pem, admin.key_pem}));
+  context.WarnOfSharedFolder(options.directory + "/admin", "admin");
   RETURN_IF_ERROR(writer.Write(
       "/controller.yaml",
       ControllerYaml(options.cluster, address.host, address.port, options.directory), 0644, false));

@@ -29,8 +29,8 @@ absl::Status AddExtension(X509* certificate, X509* issuer, int nid, const char* 
                       absl::StrCat("adding the extension ", OBJ_nid2ln(nid)));
 }
 
-absl::Status AddAlternativeNames(X509* certificate, const Subject& subject) {
-  const NamesPtr names(GENERAL_NAMES_new());
+// `names` and those of the subject.
+absl::Status AddAlternativeNames(X509* certificate, NamesPtr names, const Subject& subject) {
   for (const std::string& uri : subject.uri_sans)
     RETURN_IF_ERROR(AddAlternativeName(names.get(), GEN_URI, uri));
   for (const std::string& dns : subject.dns_sans)
@@ -177,21 +177,25 @@ absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_p
     RETURN_IF_ERROR(AddNameEntry(name, NID_organizationName, subject.organization));
   RETURN_IF_ERROR(AddNameEntry(name, NID_commonName, subject.common_name));
   RETURN_IF_ERROR(signer.Begin(leaf.get(), usage));
-  RETURN_IF_ERROR(AddAlternativeNames(leaf.get(), subject));
+  RETURN_IF_ERROR(AddAlternativeNames(leaf.get(), NamesPtr(GENERAL_NAMES_new()), subject));
   return Finish(leaf.get(), signer.key());
 }
 
 absl::StatusOr<std::string> SignAgain(const Authority& ca, absl::string_view pem,
-                                      const Validity& validity, Usage usage) {
+                                      const Validity& validity, Usage usage, const Subject& more) {
   ASSIGN_OR_RETURN(const X509Ptr before, ReadX509(pem));
   ASSIGN_OR_RETURN(const Signer signer, Signer::Open(ca));
   ASSIGN_OR_RETURN(X509Ptr leaf, Begin(X509_get0_pubkey(before.get()), validity));
   if (X509_set_subject_name(leaf.get(), X509_get_subject_name(before.get())) != 1)
     return OpenSslError(absl::StatusCode::kInternal, "setting the subject");
   RETURN_IF_ERROR(signer.Begin(leaf.get(), usage));
-  const int at = X509_get_ext_by_NID(before.get(), NID_subject_alt_name, -1);
-  if (at >= 0 && X509_add_ext(leaf.get(), X509_get_ext(before.get(), at), -1) != 1)
-    return OpenSslError(absl::StatusCode::kInternal, "adding the alternative names");
+  NamesPtr names(GENERAL_NAMES_new());
+  if (X509_get_ext_by_NID(before.get(), NID_subject_alt_name, -1) >= 0)
+    names.reset(static_cast<GENERAL_NAMES*>(
+        X509_get_ext_d2i(before.get(), NID_subject_alt_name, nullptr, nullptr)));
+  if (names == nullptr)
+    return OpenSslError(absl::StatusCode::kInvalidArgument, "reading the alternative names");
+  RETURN_IF_ERROR(AddAlternativeNames(leaf.get(), std::move(names), more));
   return Finish(leaf.get(), signer.key());
 }
 

@@ -54,9 +54,10 @@ struct Subject {
 absl::StatusOr<std::string> SignCsr(const Authority& ca, absl::string_view csr_pem,
                                     const Subject& subject, const Validity& validity, Usage usage);
 
-// Renews a certificate by this authority: the same key and names. Errors: as SignCsr(), and
-// InvalidArgument when `pem` is not a certificate.
+// Renews a certificate by this authority: the same key and names, and the alternative names of
+// `more`. Errors: as SignCsr(), and InvalidArgument when `pem` is not a certificate.
 absl::StatusOr<std::string> SignAgain(const Authority& ca, absl::string_view pem,
-                                      const Validity& validity, Usage usage);
+                                      const Validity& validity, Usage usage,
+                                      const Subject& more = {});
 
 }  // namespace muster::pki

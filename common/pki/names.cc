@@ -67,6 +67,11 @@ absl::Status AddAlternativeName(GENERAL_NAMES* names, int type, absl::string_vie
                         absl::StrCat("'", text, "' is not an IP address"));
   GENERAL_NAME* name = GENERAL_NAME_new();
   GENERAL_NAME_set0_value(name, type, string);
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    if (GENERAL_NAME_cmp(sk_GENERAL_NAME_value(names, i), name) != 0) continue;
+    GENERAL_NAME_free(name);
+    return absl::OkStatus();
+  }
   sk_GENERAL_NAME_push(names, name);
   return absl::OkStatus();
 }

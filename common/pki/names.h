@@ -17,7 +17,7 @@ absl::Status AddNameEntry(X509_NAME* name, int nid, absl::string_view value);
 // it; both are only ever made to deceive.
 absl::StatusOr<std::string> NameEntry(const X509_NAME* name, int nid);
 
-// `type` is GEN_URI, GEN_DNS or GEN_IPADD (in text form).
+// `type` is GEN_URI, GEN_DNS or GEN_IPADD (in text form). A name that is there is not added again.
 absl::Status AddAlternativeName(GENERAL_NAMES* names, int type, absl::string_view value);
 
 // The alternative names of one type: GEN_URI or GEN_DNS.

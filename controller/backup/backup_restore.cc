@@ -35,6 +35,8 @@ namespace fs = std::filesystem;
 constexpr char kServiceUser[] = "muster";
 // BootOrderRecord::choice of an order to boot the disk.
 constexpr absl::string_view kBootDisk = "disk";
+// In the state folder.
+constexpr char kStore[] = "muster.db";
 
 absl::Status NewerStore(const std::string& path, absl::string_view why) {
   return absl::FailedPreconditionError(
@@ -156,7 +158,7 @@ absl::Status EndWork(const std::string& store_path, absl::Time now, BackupSummar
     ASSIGN_OR_RETURN(const std::vector<NodeRecord> nodes, txn.nodes().List());
     for (NodeRecord node : nodes) {
       // Neither is caught up with a run of that time.
-      if (node.last_run_result != "unreachable" && node.last_run_result != kRunLost) continue;
+      if (node.last_run_result != kRunMissed && node.last_run_result != kRunLost) continue;
       node.last_run_result.clear();
       RETURN_IF_ERROR(txn.nodes().Put(node));
     }
@@ -210,8 +212,12 @@ class Placement {
                           part.is_service ? owner_ : std::nullopt);
   }
 
+  // Under another name: musterd does not start before FinishStore().
   absl::Status PutStore(const OpenFolder& folder, const std::string& source) {
-    return folder.PutFile("muster.db", source, 0600, owner_);
+    return folder.PutFile(absl::StrCat(kStore, kRestoreSuffix), source, 0600, owner_);
+  }
+  absl::Status FinishStore(const OpenFolder& folder) {
+    return folder.Rename(absl::StrCat(kStore, kRestoreSuffix), kStore);
   }
 
   // Blobs lie in folders named after the first two digits of their digest. Each leaves `source`
@@ -315,7 +321,9 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
 
   // Nothing is to vanish from under what is put into its place now.
   staging.KeepAtSignal();
-  // The store goes last: until it is there, nothing can start by mistake.
+  // The store comes first and gets its name last: in between nothing can start by mistake, also
+  // after a power cut.
+  RETURN_IF_ERROR(place.PutStore(state, staged_store));
   for (const char* name :
        {"muster.db", "muster.db-wal", "muster.db-shm", "muster.db-journal", "blobs"})
     RETURN_IF_ERROR(place.MoveAside(state, name));
@@ -345,7 +353,7 @@ absl::StatusOr<BackupSummary> RestoreBackup(const std::string& path, const Backu
     RETURN_IF_ERROR(folder.SetMode(0755));
   }
   RETURN_IF_ERROR(place.PutBlobs(state, staging.path() + "/blobs", summary.blobs));
-  RETURN_IF_ERROR(place.PutStore(state, staged_store));
+  RETURN_IF_ERROR(place.FinishStore(state));
   // What there is now is as old as the backup.
   absl::Time made_at;
   if (absl::ParseTime(absl::RFC3339_sec, summary.created_at, &made_at, nullptr))

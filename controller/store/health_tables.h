@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct HealthEventRecord {
 struct HealthDrainRecord {
   enum State {
     kHeld = 1,          // there is a hold of the condition's
-    kAcknowledged = 2,  // a person has ended the hold; no other before the condition was well
+    kAcknowledged = 2,  // a person has ended the hold; no other before the condition was well, or
+                        // another part of the node has it
     kEnded = 3,         // it was well long enough, or passed the test
   };
   // The one reboot by which the condition is to be ended.
@@ -59,6 +61,9 @@ struct HealthDrainRecord {
   std::string rollout_id;                 // of the reboot; "": none was begun
   std::optional<absl::Time> rebooted_at;  // when it ended, also before an earlier end of the drain
   std::string reboot_trouble;             // "a reboot did not help"
+  // The parts of the node that have the condition and that a person knows who ends the hold.
+  // nullopt: of an earlier version, which did not note them.
+  std::optional<std::set<std::string>> known_parts;
 
   friend bool operator==(const HealthDrainRecord&, const HealthDrainRecord&) = default;
 };

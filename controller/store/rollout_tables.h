@@ -48,6 +48,7 @@ struct RolloutRecord {
   uint32_t wave = 0;
   absl::Time wave_since = absl::UnixEpoch();  // since when it is in this state and wave
   uint32_t forgiven = 0;                      // failed nodes that do not count any more
+  uint32_t forgiven_out = 0;                  // updated ones that went out of service, likewise
   std::string previous_bundle;                // "": there is none
   std::string rolled_back_by;
   std::string left_out;  // a host list

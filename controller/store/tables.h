@@ -20,12 +20,14 @@
 
 namespace muster::controller {
 
-// A machine that has enrolled, by its random uuid. A name may have had several machines over time;
-// at most one of them is not kRemoved.
 // NodeRecord::last_run_result of a machine that has joined again without what was applied to it, as
 // one whose root is in memory does after each boot.
 inline constexpr char kRunLost[] = "lost";
+// Likewise of a machine that missed its last run, or did not come to its end.
+inline constexpr char kRunMissed[] = "unreachable";
 
+// A machine that has enrolled, by its random uuid. A name may have had several machines over time;
+// at most one of them is not kRemoved.
 struct NodeRecord {
   enum State { kPending = 1, kEnrolled = 2, kConfigured = 3, kRemoved = 4 };
   std::string uuid;
@@ -40,7 +42,7 @@ struct NodeRecord {
   uint64_t plan_sequence = 0;    // of the newest plan made for the node
   uint64_t report_sequence = 0;  // of the newest report stored from the node
   std::string last_run_id;
-  std::string last_run_result;  // ok, changed, failed, unreachable, cancelled, kRunLost
+  std::string last_run_result;  // ok, changed, failed, cancelled, kRunMissed, kRunLost
   std::string locked_because;   // why this machine is shut out; empty: it is not locked
   // SHA-256 of the endorsement key by which the machine joined; empty: by a token alone.
   std::string endorsement_key;

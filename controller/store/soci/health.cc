@@ -131,14 +131,14 @@ absl::Status SociHealthTable::PutDrain(const HealthDrainRecord& row) {
     context_.session << "INSERT OR REPLACE INTO health_drains (node_uuid, condition, state, "
                         "drained_at, good_since, ended_at, was_in_service, relapses, "
                         "validation_id, is_quarantine, is_cleared, reboot, rollout_id, "
-                        "rebooted_at, reboot_trouble) "
+                        "rebooted_at, reboot_trouble, known_parts) "
                         "VALUES (:uuid, :condition, :state, :drained, :good, :ended, :served, "
                         ":relapses, :validation, :quarantine, :cleared, :reboot, :rollout, "
-                        ":rebooted, :trouble)",
+                        ":rebooted, :trouble, :parts)",
         use(row.node_uuid), use(row.condition), use(row.state), use(row.drained_at),
         use(row.good_since), use(row.ended_at), use(row.was_in_service), use(row.relapses),
         use(row.validation_id), use(row.is_quarantine), use(row.is_cleared), use(row.reboot),
-        use(row.rollout_id), use(row.rebooted_at), use(row.reboot_trouble);
+        use(row.rollout_id), use(row.rebooted_at), use(row.reboot_trouble), use(row.known_parts);
     return absl::OkStatus();
   });
 }
@@ -161,12 +161,12 @@ absl::StatusOr<std::vector<HealthDrainRecord>> SociHealthTable::ListDrains() {
             (context_.session.prepare
                  << "SELECT node_uuid, condition, state, drained_at, good_since, ended_at, "
                     "was_in_service, relapses, validation_id, is_quarantine, is_cleared, reboot, "
-                    "rollout_id, rebooted_at, reboot_trouble FROM health_drains",
+                    "rollout_id, rebooted_at, reboot_trouble, known_parts FROM health_drains",
              into(row.node_uuid), into(row.condition), into(row.state), into(row.drained_at),
              into(row.good_since), into(row.ended_at), into(row.was_in_service), into(row.relapses),
              into(row.validation_id), into(row.is_quarantine), into(row.is_cleared),
              into(row.reboot), into(row.rollout_id), into(row.rebooted_at),
-             into(row.reboot_trouble));
+             into(row.reboot_trouble), into(row.known_parts));
         return ReadAll(statement, row);
       });
 }

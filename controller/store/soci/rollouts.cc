@@ -14,13 +14,14 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
   return (session.prepare
               << "SELECT rollout_id, state, request, created_by, mandate_serial, "
                  "certificate_ends, created_at, finished_at, message, inventory_revision, wave, "
-                 "wave_since, forgiven, previous_bundle, rolled_back_by, left_out FROM rollouts "
+                 "wave_since, forgiven, forgiven_out, previous_bundle, rolled_back_by, left_out "
+                 "FROM rollouts "
               << where,
           into(row.rollout_id), into(row.state), into(row.request), into(row.created_by),
           into(row.mandate_serial), into(row.certificate_ends), into(row.created_at),
           into(row.finished_at), into(row.message), into(row.inventory_revision), into(row.wave),
-          into(row.wave_since), into(row.forgiven), into(row.previous_bundle),
-          into(row.rolled_back_by), into(row.left_out));
+          into(row.wave_since), into(row.forgiven), into(row.forgiven_out),
+          into(row.previous_bundle), into(row.rolled_back_by), into(row.left_out));
 }
 
 }  // namespace
@@ -30,18 +31,20 @@ absl::Status SociRolloutTable::Put(const RolloutRecord& row) {
     context_.session
         << "INSERT INTO rollouts (rollout_id, state, request, created_by, mandate_serial, "
            "certificate_ends, created_at, finished_at, message, inventory_revision, wave, "
-           "wave_since, forgiven, previous_bundle, rolled_back_by, left_out) "
+           "wave_since, forgiven, forgiven_out, previous_bundle, rolled_back_by, left_out) "
            "VALUES (:id, :state, CAST(:request AS BLOB), :by, :serial, :ends, :created, "
-           ":finished, :message, :revision, :wave, :since, :forgiven, :previous, :back, :left) "
+           ":finished, :message, :revision, :wave, :since, :forgiven, :out, :previous, :back, "
+           ":left) "
            "ON CONFLICT (rollout_id) DO UPDATE SET state = excluded.state, "
            "finished_at = excluded.finished_at, message = excluded.message, "
            "wave = excluded.wave, wave_since = excluded.wave_since, "
-           "forgiven = excluded.forgiven, rolled_back_by = excluded.rolled_back_by",
+           "forgiven = excluded.forgiven, forgiven_out = excluded.forgiven_out, "
+           "rolled_back_by = excluded.rolled_back_by",
         use(row.rollout_id), use(row.state), use(row.request), use(row.created_by),
         use(row.mandate_serial), use(row.certificate_ends), use(row.created_at),
         use(row.finished_at), use(row.message), use(row.inventory_revision), use(row.wave),
-        use(row.wave_since), use(row.forgiven), use(row.previous_bundle), use(row.rolled_back_by),
-        use(row.left_out);
+        use(row.wave_since), use(row.forgiven), use(row.forgiven_out), use(row.previous_bundle),
+        use(row.rolled_back_by), use(row.left_out);
     return absl::OkStatus();
   });
 }

@@ -26,6 +26,10 @@ namespace {
 
 constexpr char kInMemory[] = ":memory:";
 
+// A rotating disk seeks a hundred times a second. In a store whose rows have come and gone for
+// years, each seek finds ten pages of 4 KiB that follow one another.
+constexpr double kSlowBytesPerSecond = 100.0 * 10 * 4096;
+
 // A connection is used by one thread at a time, and nobody asks how much memory SQLite has: its
 // locks for both would take some 7 % of the time in which results of steps are stored. Settings of
 // the process, before its first connection; where another library was earlier, SQLite stays as it
@@ -97,10 +101,22 @@ absl::Status CreateFile(const std::string& path) {
   return absl::OkStatus();
 }
 
+// An empty store in place of the one that was to be restored would turn every node away.
+absl::Status CheckRestored(const std::string& path) {
+  struct stat info;
+  if (lstat(absl::StrCat(path, kRestoreSuffix).c_str(), &info) != 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("restoring a backup was interrupted, and ", path, kRestoreSuffix,
+                   " is left of it: run `muster backup restore FILE` once more; or, to give it up, "
+                   "if muster.db is still there (or moved back from before-restore-TIME), remove ",
+                   path, kRestoreSuffix));
+}
+
 absl::Status SociStore::Open() {
   absl::MutexLock lock(&mutex_);
   if (is_file_) {
     ASSIGN_OR_RETURN(lock_file_, LockFile::Acquire(path_ + ".lock"));
+    RETURN_IF_ERROR(CheckRestored(path_));
     RETURN_IF_ERROR(CreateFile(path_));
   }
   RETURN_IF_ERROR(writer_.Open(SociConnection::Use::kReadAndWrite));
@@ -206,6 +222,10 @@ uint64_t SociStore::SizeBytes() {
 }
 
 }  // namespace
+
+absl::Duration LongestCheck(uint64_t bytes) {
+  return absl::Seconds(static_cast<double>(bytes) / kSlowBytesPerSecond);
+}
 
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& path) {
   SwitchLocksOff();

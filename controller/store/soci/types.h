@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -48,6 +49,28 @@ struct type_conversion<std::optional<std::string>> {
   }
   static void to_base(const std::optional<std::string>& in, base_type& out, indicator& ind) {
     out = in.value_or("");
+    ind = in.has_value() ? i_ok : i_null;
+  }
+};
+
+// Words without line breaks, each in a line.
+template <>
+struct type_conversion<std::optional<std::set<std::string>>> {
+  using base_type = std::string;
+  static void from_base(const base_type& in, indicator ind,
+                        std::optional<std::set<std::string>>& out) {
+    out.reset();
+    if (ind == i_null) return;
+    out.emplace();
+    for (size_t at = 0, end; (end = in.find('\n', at)) != std::string::npos; at = end + 1)
+      out->insert(in.substr(at, end - at));
+  }
+  static void to_base(const std::optional<std::set<std::string>>& in, base_type& out,
+                      indicator& ind) {
+    out.clear();
+    if (in.has_value()) {
+      for (const std::string& word : *in) out += word + "\n";
+    }
     ind = in.has_value() ? i_ok : i_null;
   }
 };

@@ -234,6 +234,37 @@ TEST_F(AuthorityFolderTest, RootRenewsTheAdministratorsCertificateAlsoAfterItsEn
               StatusIs(absl::StatusCode::kNotFound, ::testing::HasSubstr("/nowhere/client.crt")));
 }
 
+TEST_F(AuthorityFolderTest, RootRenewsTheControllersCertificateAlsoAfterItsEnd) {
+  const pki::Certificate before = pki::ParseCertificate(Content("controller.crt")).value();
+  const absl::Time ended = before.not_after;
+  EXPECT_OK(folder_.CheckController(ended - absl::Seconds(1)));
+  EXPECT_THAT(folder_.CheckController(ended),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+
+  ASSERT_OK(folder_.RenewController({}, ended));
+  EXPECT_OK(folder_.CheckController(ended + kServerValidity - absl::Hours(1)));
+  EXPECT_OK(pki::VerifySignedBy(Content("controller.crt"), old_.certificate_pem, ended));
+  const pki::Certificate after = pki::ParseCertificate(Content("controller.crt")).value();
+  EXPECT_EQ(after.public_key_sha256, before.public_key_sha256);
+  EXPECT_EQ(after.common_name, "login1");
+  EXPECT_THAT(after.dns_sans, ElementsAre("login1"));
+  EXPECT_EQ(files_.At("/pki/controller.crt").stat.uid, kService);
+}
+
+TEST_F(AuthorityFolderTest,
+       WhileTheAuthorityChangesTheControllersCertificateIsRenewedOnlyAfterItsEnd) {
+  const std::string before = Content("controller.crt");
+  ASSERT_OK(folder_.Begin("", kNow));
+  EXPECT_THAT(folder_.RenewController({}, kNow),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_EQ(Content("controller.crt"), before);
+  const absl::Time ended = pki::ParseCertificate(before)->not_after;
+  ASSERT_OK(folder_.RenewController({}, ended));
+  EXPECT_OK(pki::VerifySignedBy(Content("controller.crt"), Content("ca.crt"), ended));
+  ASSERT_OK(folder_.Finish(ended));
+  EXPECT_OK(pki::VerifySignedBy(Content("controller.crt"), Content("ca.crt"), ended));
+}
+
 TEST_F(AuthorityFolderTest, ALongNameOfAClusterLeavesRoomForTheDate) {
   const pki::Authority old =
       pki::MakeCa("Muster CA of " + std::string(51, 'a'), kCaValidity, kNow, "").value();

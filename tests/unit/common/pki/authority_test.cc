@@ -125,6 +125,12 @@ TEST_F(AuthorityTest, ServerIsSignedAgainWithItsKeyAndItsNames) {
   EXPECT_THAT(made.dns_sans, ElementsAre("login1", "localhost"));
   EXPECT_EQ(made.not_after, later.not_after);
   EXPECT_NE(made.serial, old.serial);
+  const Subject more = {.dns_sans = {"localhost", "muster.example"}, .ip_sans = {"10.0.0.2"}};
+  const std::string renamed = SignAgain(next, after, later, Usage::kServer, more).value();
+  EXPECT_THAT(ParseCertificate(renamed)->dns_sans,
+              ElementsAre("login1", "localhost", "muster.example"));
+  EXPECT_THAT(SignAgain(next, after, later, Usage::kServer, {.ip_sans = {"10.0.0"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("10.0.0")));
   EXPECT_THAT(SignAgain({next.certificate_pem, ca_.key}, before, later, Usage::kServer),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
 }

@@ -50,15 +50,21 @@ TEST_F(StoreHealthTest, ADrainKeepsItsRebootAndItsQuarantine) {
   full.rollout_id = "u-1";
   full.rebooted_at = kNow + absl::Seconds(2);
   full.reboot_trouble = "a reboot did not help";
+  full.known_parts = {"", "GPU-5c1f", "/a b"};
+  HealthDrainRecord well = plain;
+  well.condition = "mount_hung";
+  well.known_parts.emplace();
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.health().PutDrain(full));
+    RETURN_IF_ERROR(txn.health().PutDrain(well));
     return txn.health().PutDrain(plain);
   }));
-  EXPECT_THAT(Drains(), ::testing::UnorderedElementsAre(plain, full));
+  EXPECT_THAT(Drains(), ::testing::UnorderedElementsAre(plain, full, well));
   full.rebooted_at.reset();
   full.is_cleared = false;
   ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
     RETURN_IF_ERROR(txn.health().RemoveDrain("u1", "disk_full"));
+    RETURN_IF_ERROR(txn.health().RemoveDrain("u1", "mount_hung"));
     return txn.health().PutDrain(full);
   }));
   EXPECT_THAT(Drains(), ElementsAre(full));

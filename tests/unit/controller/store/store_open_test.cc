@@ -59,6 +59,12 @@ TEST_F(StoreOpenTest, RowsSurviveAndTheFileIsPrivate) {
   ASSERT_OK((*store)->View([](Transaction& txn) { return txn.nodes().Get("u1").status(); }));
 }
 
+TEST(LongestCheck, IsMinutesForGigabytes) {
+  EXPECT_EQ(LongestCheck(0), absl::ZeroDuration());
+  EXPECT_EQ(LongestCheck(4'096'000), absl::Seconds(1));
+  EXPECT_GT(LongestCheck(uint64_t{10} << 30), absl::Minutes(40));
+}
+
 TEST_F(StoreOpenTest, SecondOpenerIsToldWhoHoldsIt) {
   auto store = OpenStore(path_);
   ASSERT_OK(store);
@@ -141,6 +147,8 @@ TEST_F(StoreOpenTest, RunsOfBeforeAreToldApartByWhatTheyApplied) {
   }
   for (const char* sql : {"DROP INDEX runs_applies", "ALTER TABLE runs DROP COLUMN applies",
                           "DROP TABLE restored_nodes", "DROP TABLE restores",
+                          "ALTER TABLE rollouts DROP COLUMN forgiven_out",
+                          "ALTER TABLE health_drains DROP COLUMN known_parts",
                           "DELETE FROM migrations WHERE version >= 31"}) {
     ASSERT_OK(Tamper(sql));
   }
@@ -151,6 +159,49 @@ TEST_F(StoreOpenTest, RunsOfBeforeAreToldApartByWhatTheyApplied) {
       EXPECT_EQ(txn.runs().Get(id)->applies, std::nullopt) << id;
     for (const char* id : {"r-failed", "r-cancelled", "r-drift", "r-late", "r-part"})
       EXPECT_EQ(txn.runs().Get(id)->applies, "") << id;
+    return absl::OkStatus();
+  }));
+}
+
+// Version 33 counts nodes that went out of service apart from those that failed.
+TEST_F(StoreOpenTest, WhatWasForgivenBeforeIsToldApart) {
+  const absl::Time now = absl::FromUnixSeconds(1700000000);
+  {
+    auto store = OpenStore(path_);
+    ASSERT_OK(store);
+    ASSERT_OK((*store)->Update([&](Transaction& txn) -> absl::Status {
+      for (const char* id : {"u-1", "u-2"}) {
+        const uint32_t forgiven = id == absl::string_view("u-1") ? 3 : 1;
+        RETURN_IF_ERROR(txn.rollouts().Put(
+            {.rollout_id = id, .state = 3, .created_at = now, .forgiven = forgiven}));
+        const int steps[] = {7, 8, 6};  // failed, quarantined, done
+        for (int i = 0; i < 3; ++i)
+          RETURN_IF_ERROR(txn.rollouts().PutNode({.rollout_id = id,
+                                                  .node = absl::StrCat("c00", i),
+                                                  .node_uuid = absl::StrCat("u", i),
+                                                  .step = steps[i],
+                                                  .since = now}));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  for (const char* sql : {"ALTER TABLE rollouts DROP COLUMN forgiven_out",
+                          "ALTER TABLE health_drains DROP COLUMN known_parts",
+                          "DELETE FROM migrations WHERE version >= 33"}) {
+    ASSERT_OK(Tamper(sql));
+  }
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  ASSERT_OK((*store)->Update([](Transaction& txn) -> absl::Status {
+    ASSIGN_OR_RETURN(RolloutRecord both, txn.rollouts().Get("u-1"));
+    EXPECT_EQ(both.forgiven, 2u);
+    EXPECT_EQ(both.forgiven_out, 1u);
+    ASSIGN_OR_RETURN(const RolloutRecord failed, txn.rollouts().Get("u-2"));
+    EXPECT_EQ(failed.forgiven, 1u);
+    EXPECT_EQ(failed.forgiven_out, 0u);
+    both.forgiven_out = 5;
+    RETURN_IF_ERROR(txn.rollouts().Put(both));
+    EXPECT_EQ(txn.rollouts().Get("u-1")->forgiven_out, 5u);
     return absl::OkStatus();
   }));
 }
