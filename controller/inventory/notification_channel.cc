@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/text/ip_network.h"
 #include "common/base/text/nearest_word.h"
 #include "common/base/text/plain_text.h"
 #include "controller/inventory/builder.h"
@@ -105,10 +106,9 @@ bool IsPrivateUrl(absl::string_view url) {
   if (absl::ConsumePrefix(&url, "https://")) return true;
   if (!absl::ConsumePrefix(&url, "http://")) return false;
   const absl::string_view host = url.substr(0, url.find_first_of("/?#"));
-  constexpr absl::string_view kHere[] = {"127.0.0.1", "localhost", "[::1]"};
-  return std::any_of(std::begin(kHere), std::end(kHere), [&](absl::string_view here) {
-    return host == here || absl::StartsWith(host, absl::StrCat(here, ":"));
-  });
+  // Without the port; an address of IPv6 has colons of its own.
+  const size_t end = absl::StartsWith(host, "[") ? host.find(']') + 1 : host.find(':');
+  return IsLoopbackHost(host.substr(0, end));
 }
 
 // "" where it is the address of one mailbox, written plainly.
