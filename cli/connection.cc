@@ -134,7 +134,8 @@ absl::Status Connection::Convert(const grpc::Status& status) const {
     message = absl::StrCat(
         "cannot reach the controller at ", address_, ": ", message,
         stranger ? "\n  ca.crt is not from this controller: it is another cluster's, or was set up "
-                   "again; copy /etc/muster/admin from it."
+                   "again; copy /etc/muster/admin from it. Or the controller's certificate has "
+                   "ended: there, as root, `muster ca renew-controller`."
                  : "\n  Is musterd running there (systemctl status musterd), and is the port open "
                    "from here?");
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {

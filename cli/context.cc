@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "cli/connection.h"
 #include "cli/render/plain_text.h"
+#include "cli/shared_folder.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
+#include "common/pki/certificate.h"
+#include "common/sys/file_system.h"
 
 namespace muster::cli {
 namespace {
@@ -32,8 +36,21 @@ absl::StatusOr<Connection*> Context::Connect() {
   if (connection_ == nullptr) {
     ASSIGN_OR_RETURN(connection_, Connection::Open(config_directory, clock->Now()));
     connection_->set_verb(verb);
+    const auto certificate = pki::ParseCertificate(connection_->certificate_pem());
+    if (certificate.ok()) {
+      WarnOfSharedFolder(connection_->folder(),
+                         absl::StripPrefix(certificate->organization, "muster:"));
+    }
   }
   return connection_.get();
+}
+
+void Context::WarnOfSharedFolder(const std::string& folder, absl::string_view role) {
+  sys::RealFileSystem files;
+  const std::string warning = SharedFolderWarning(folder, FileSystemTypeOf(folder, files), role);
+  if (warning.empty() || folder == warned_of_) return;
+  warned_of_ = folder;
+  std::cerr << "muster: warning: " << Tame(warning) << "\n";
 }
 
 void SetAction(CLI::App* command, Context& context, std::function<absl::StatusOr<int>()> run) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace CLI {
 class App;
@@ -41,12 +42,16 @@ struct Context {
 
   // The connection to the controller, opened at first use. Owned by the context.
   absl::StatusOr<Connection*> Connect();
+  // Warns on standard error, once of the same folder, if root of other machines reads the key in
+  // `folder`, of a holder of this role.
+  void WarnOfSharedFolder(const std::string& folder, absl::string_view role);
 
   Context();
   ~Context();
 
  private:
   std::unique_ptr<Connection> connection_;
+  std::string warned_of_;  // the last folder that was warned of
 };
 
 // Makes `run` the callback of `command`: its value becomes the exit code, its error is printed as

@@ -118,9 +118,14 @@ std::string AfterRemoval(const std::vector<v1::Node>& nodes) {
 
 std::string InventoryQuestion(const v1::DiffInventoryResponse& diff) {
   std::vector<std::string> acts;
-  if (!diff.cluster_before().empty() && diff.cluster_before() != diff.cluster_after())
+  std::string of_slurm;
+  if (!diff.cluster_before().empty() && diff.cluster_before() != diff.cluster_after()) {
     acts.push_back(
         absl::StrCat("Rename cluster ", diff.cluster_before(), " to ", diff.cluster_after()));
+    of_slurm = absl::StrCat("  Slurm takes the new name only when its jobs have ended and ",
+                            "slurmctld was stopped; its accounting keeps the records of before ",
+                            "under ", diff.cluster_before(), "\n");
+  }
   if (diff.dropped_nodes_size() > 0) {
     acts.push_back(absl::StrCat(
         acts.empty() ? "Drop " : "drop ",
@@ -130,7 +135,7 @@ std::string InventoryQuestion(const v1::DiffInventoryResponse& diff) {
                      : ""));
   }
   if (acts.empty()) return "";
-  return absl::StrCat(absl::StrJoin(acts, " and "), "?");
+  return absl::StrCat(of_slurm, absl::StrJoin(acts, " and "), "?");
 }
 
 std::string AfterInventory(const v1::ApplyInventoryResponse& response) {

@@ -122,7 +122,7 @@ void AddHardware(CLI::App& app, Context& context) {
   SetAction(show, context, [&context, site, name] { return ShowModel(context, *site, *name); });
 
   CLI::App* lint = hardware->add_subcommand("lint", "Report mistakes in hardware files");
-  lint->add_option("site", *site, "Folder with inventory/hardware (default .)")->type_name("DIR");
+  AddSite(lint, *site);
   SetAction(lint, context, [&context, site] { return Lint(context, *site); });
 
   auto options = std::make_shared<LearnOptions>();

@@ -4,6 +4,10 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "cli/absolute_path.h"
@@ -25,17 +29,40 @@ namespace {
 // Of Debian's package ipxe: uses the firmware's own driver of the network card.
 constexpr char kLoader[] = "/usr/lib/ipxe/snponly.efi";
 
-absl::StatusOr<int> MakeKeys(const KeysRecipe& options) {
+// Lines for people, printed as they come; for programs one value at the end.
+class SaidLines {
+ public:
+  SaidLines(const Context& context, std::string folder)
+      : context_(context), folder_(std::move(folder)) {}
+
+  void Say(absl::string_view line) {
+    lines_.emplace_back(line);
+    if (context_.output == OutputFormat::kTable) std::cout << line << std::endl;
+  }
+  void Finish() const {
+    Show(context_, nlohmann::ordered_json{{"folder", folder_}, {"lines", lines_}},
+         [] { return ""; });
+  }
+
+ private:
+  const Context& context_;
+  const std::string folder_;
+  std::vector<std::string> lines_;
+};
+
+absl::StatusOr<int> MakeKeys(const Context& context, const KeysRecipe& options) {
   KeysRecipe recipe = options;
   recipe.folder = AbsolutePath(options.folder);
   for (std::string& path : recipe.trusted) path = AbsolutePath(path);
   if (recipe.loader.empty() && std::filesystem::exists(kLoader)) recipe.loader = kLoader;
   if (!recipe.loader.empty()) recipe.loader = AbsolutePath(recipe.loader);
   sys::RealProcessRunner processes;
-  RETURN_IF_ERROR(MakeSigningKeys(recipe, processes,
-                                  [](absl::string_view line) { std::cout << line << std::endl; }));
+  SaidLines said(context, recipe.folder);
+  RETURN_IF_ERROR(
+      MakeSigningKeys(recipe, processes, [&](absl::string_view line) { said.Say(line); }));
   if (recipe.loader.empty())
-    std::cout << "no loader is signed: install ipxe, or name one with --loader\n";
+    said.Say("no loader is signed: install ipxe, or name one with --loader");
+  said.Finish();
   return kExitClean;
 }
 
@@ -60,12 +87,14 @@ absl::StatusOr<int> Sign(Context& context, const Signing& options) {
   return kExitClean;
 }
 
-absl::StatusOr<int> Revoke(const Revocation& options) {
+absl::StatusOr<int> Revoke(const Context& context, const Revocation& options) {
   Revocation revocation = options;
   ASSIGN_OR_RETURN(revocation.folder, KeysFolder(options.folder));
   sys::RealProcessRunner processes;
-  RETURN_IF_ERROR(RevokeSigned(revocation, processes,
-                               [](absl::string_view line) { std::cout << line << std::endl; }));
+  SaidLines said(context, revocation.folder);
+  RETURN_IF_ERROR(
+      RevokeSigned(revocation, processes, [&](absl::string_view line) { said.Say(line); }));
+  said.Finish();
   return kExitClean;
 }
 
@@ -89,7 +118,7 @@ void AddImageSign(CLI::App& image, Context& context) {
   keys->footer(
       "Whoever has db.key can sign for all machines that trust it: keep the folder where\n"
       "images are signed, and nowhere else.");
-  SetAction(keys, context, [recipe] { return MakeKeys(*recipe); });
+  SetAction(keys, context, [&context, recipe] { return MakeKeys(context, *recipe); });
 
   CLI::App* sign =
       image.add_subcommand("sign", "Make its signed kernel image, which Secure Boot starts");
@@ -123,7 +152,7 @@ void AddImageSign(CLI::App& image, Context& context) {
       "to playbooks/roles/boot_revocations/files/, set boot_revocations: dbx.auth, and apply. It\n"
       "holds on nodes that have run the role with Secure Boot on, and nowhere else, and for good:\n"
       "what was revoked is not signed again.");
-  SetAction(revoke, context, [revocation] { return Revoke(*revocation); });
+  SetAction(revoke, context, [&context, revocation] { return Revoke(context, *revocation); });
 }
 
 }  // namespace muster::cli

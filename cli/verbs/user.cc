@@ -46,6 +46,7 @@ absl::StatusOr<int> CreateUser(Context& context, const CreateOptions& options) {
   RETURN_IF_ERROR(Call(*connection, stub, &UserStub::CreateUser, request, &response));
   RETURN_IF_ERROR(WriteCredentials(folder, {response.controller_address(), response.ca_pem(),
                                             response.certificate_pem(), key.key_pem}));
+  context.WarnOfSharedFolder(folder, options.role);
   std::cout << options.role << " " << options.name << ": credentials are in " << folder
             << "\nGive the folder to " << options.name
             << ", to be kept as ~/.config/muster, and delete it here.\n";

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -47,9 +48,11 @@ std::string Version(const std::string& version) {
 std::string RenderPackages(const v1::PackageDifferences& differences) {
   const std::string node = PlainText(differences.node(), Lines::kOne);
   const std::string common = PlainText(differences.common_node(), Lines::kOne);
-  if (!differences.message().empty())
-    return absl::StrCat("packages", node.empty() ? "" : " of ", node, ": ",
-                        PlainText(differences.message(), Lines::kOne), "\n");
+  if (const std::string message = PlainText(differences.message(), Lines::kOne); !message.empty()) {
+    // "c003 does not name its 900 packages"
+    if (!node.empty() && absl::StartsWith(message, node + " ")) return message + "\n";
+    return absl::StrCat("packages", node.empty() ? "" : " of ", node, ": ", message, "\n");
+  }
   if (differences.packages().empty())
     return absl::StrCat("packages of ", node, ": now the same as on ", common, "\n");
   Table table({"PACKAGE", "ARCHITECTURE", node, common});

@@ -69,6 +69,8 @@ std::string PortOf(const v1::UnknownMachine& machine) {
 std::string WaitOf(const v1::UnknownMachine& machine, absl::Time now) {
   if (!machine.has_told_at())
     return absl::StrCat("asked ", HumanTime(ToTime(machine.last_seen()), now));
+  if (IsWaiting(machine, now) && !machine.node().empty())
+    return absl::StrCat("port of ", Tame(machine.node()));
   if (IsWaiting(machine, now)) return "waits";
   return absl::StrCat("silent since ", HumanTime(ToTime(machine.told_at()), now));
 }
@@ -92,7 +94,7 @@ std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response) {
   size_t waiting = 0;
   for (const v1::UnknownMachine* machine : machines) {
     const v1::Facts& facts = machine->facts();
-    waiting += IsWaiting(*machine, now);
+    waiting += IsWaiting(*machine, now) && machine->node().empty();
     table.AddRow({Tame(machine->mac()), WaitOf(*machine, now),
                   HumanTime(ToTime(machine->first_seen()), now), Tame(machine->address()),
                   PortOf(*machine), MachineOf(facts), CleanOrDash(facts.machine().serial()),
@@ -103,14 +105,26 @@ std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response) {
 
 std::string RenderAdoptions(const std::vector<Adoption>& adoptions,
                             const std::map<std::string, std::string>& addresses) {
-  Table table({"NODE", "MAC", "ADDRESS", "SWITCH PORT", "MACHINE", "SERIAL", "GPUS"});
-  for (const auto& [name, machine] : adoptions) {
-    const auto address = addresses.find(name);
-    table.AddRow({name, Tame(machine->mac()), address == addresses.end() ? "-" : address->second,
-                  PortOf(*machine), MachineOf(machine->facts()),
-                  CleanOrDash(machine->facts().machine().serial()), GpusOf(machine->facts())});
+  Table table(
+      {"NODE", "MAC", "ADDRESS", "SWITCH PORT", "MACHINE", "SERIAL", "GPUS", "OTHER PORTS"});
+  std::string contested;
+  for (const Adoption& each : adoptions) {
+    const v1::Facts& facts = each.machine->facts();
+    const std::string others = absl::StrJoin(each.macs.begin() + 1, each.macs.end(), ", ");
+    const auto address = addresses.find(each.name);
+    table.AddRow({each.name, Tame(each.macs.front()),
+                  address == addresses.end() ? "-" : address->second, PortOf(*each.machine),
+                  MachineOf(facts), CleanOrDash(facts.machine().serial()), GpusOf(facts),
+                  others.empty() ? "-" : Tame(others)});
+    for (const ContestedPort& port : each.contested) {
+      absl::StrAppend(&contested, each.name, " does not get the port ", Tame(port.mac), ", which ",
+                      Tame(port.also_of),
+                      " reports, too. If they are one machine, wait two minutes; otherwise, if the "
+                      "port is ",
+                      each.name, "'s, add it to its `mac` by `muster inventory edit`.\n");
+    }
   }
-  return table.ToString();
+  return absl::StrCat(table.ToString(), contested);
 }
 
 }  // namespace muster::cli

@@ -17,7 +17,8 @@ namespace muster::cli {
 std::string RenderDiscovered(const v1::ListUnknownMachinesResponse& response);
 
 // Which machine is to become which node, with the address that its MAC address is to get, of those
-// in `addresses` by name.
+// in `addresses` by name, and the ports that become the node's by the machine's own word. Below
+// them the ports that do not, because another machine has them, too.
 std::string RenderAdoptions(const std::vector<Adoption>& adoptions,
                             const std::map<std::string, std::string>& addresses);
 

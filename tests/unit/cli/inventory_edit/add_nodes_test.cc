@@ -274,15 +274,15 @@ TEST(AddNodes, WhatCannotBeAdded) {
        absl::StatusCode::kInvalidArgument},
       {"MAC addresses for an entry in one line with others",
        "nodes: {c1: {role: compute}, c2: {role: compute}}\n",
-       {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c1"},
+       {.names = {"c3"}, .macs = {{"c3", {"aa:bb:cc:00:00:03"}}}, .like = "c1"},
        absl::StatusCode::kInvalidArgument},
       {"MAC addresses beside those of a list in lines",
        "nodes:\n  c1:\n    mac:\n      - \"aa:bb:cc:00:00:01\"\n    role: compute\n",
-       {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c1"},
+       {.names = {"c3"}, .macs = {{"c3", {"aa:bb:cc:00:00:03"}}}, .like = "c1"},
        absl::StatusCode::kInvalidArgument},
       {"MAC addresses and nothing to copy",
        "nodes:\n  c1:\nnode_vars: {}\n",
-       {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c1"},
+       {.names = {"c3"}, .macs = {{"c3", {"aa:bb:cc:00:00:03"}}}, .like = "c1"},
        absl::StatusCode::kInvalidArgument},
       {"a list behind an anchor",
        "nodes:\n  \"c[1-2]\": {role: compute}\ngroups: {g: {nodes: &n \"c[1-2]\"}}\n"
@@ -302,7 +302,7 @@ TEST(AddNodes, WhatCannotBeAdded) {
 TEST(AddNodes, NodesWithMacAddressesGetAnEntryOfTheirOwn) {
   const NodeAddition two = {.names = {"c3", "c4"},
                             .addresses = {{"c3", "10.0.0.13"}, {"c4", "10.0.0.14"}},
-                            .macs = {{"c3", "aa:bb:cc:00:00:03"}, {"c4", "aa:bb:cc:00:00:04"}},
+                            .macs = {{"c3", {"aa:bb:cc:00:00:03"}}, {"c4", {"aa:bb:cc:00:00:04"}}},
                             .like = "c2"};
   // Beside nodes without, in lines and in brackets; and in the place of others'.
   EXPECT_THAT(Edit(R"(nodes:
@@ -328,7 +328,24 @@ groups: {gpu: {nodes: "c[1-2]"}}
 )",
                    two),
               IsOkAndHolds(Said()));
-  const NodeAddition one = {.names = {"c3"}, .macs = {{"c3", "aa:bb:cc:00:00:03"}}, .like = "c2"};
+  // An entry of several nodes has one address for each.
+  NodeAddition ports = two;
+  ports.macs["c4"].push_back("aa:bb:cc:00:00:14");
+  EXPECT_THAT(Edit(R"(nodes:
+  "c[1-2]": {role: compute, address: "10.0.0.[11-12]"}
+  login1: {role: login}
+groups: {gpu: {nodes: "c[1-2]"}}
+)",
+                   ports),
+              IsOkAndHolds(Said()));
+  EXPECT_THAT(Edit(R"(nodes:
+  c2:
+    mac: ["aa:bb:cc:00:00:02", "aa:bb:cc:00:00:12"]
+    role: compute
+    address: 10.0.0.12)",
+                   ports),
+              IsOkAndHolds(Said()));
+  const NodeAddition one = {.names = {"c3"}, .macs = {{"c3", {"aa:bb:cc:00:00:03"}}}, .like = "c2"};
   EXPECT_THAT(Edit("nodes:\n  c2: {role: compute, mac: 'aa:bb:cc:00:00:02', rack: r1}\n", one),
               IsOkAndHolds(Said()));
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/proto_time.h"
 #include "muster/v1/boot.pb.h"
 #include "tests/fixtures/golden_texts.h"
@@ -46,10 +48,25 @@ class AdoptionTest : public ::testing::Test {
     EXPECT_OK(adoptions);
     std::string digits;
     for (size_t i = 0; i < adoptions->size(); ++i) {
-      EXPECT_EQ((*adoptions)[i].first, names[i]);
-      digits += (*adoptions)[i].second->mac().back();
+      EXPECT_EQ((*adoptions)[i].name, names[i]);
+      digits += (*adoptions)[i].machine->mac().back();
     }
     return digits;
+  }
+
+  // What those that are chosen get, by the last digits: "1+1 without 02 of 2" is the first with one
+  // other port and without one that the second has, too.
+  std::string Ports(const std::vector<std::string>& macs) {
+    const auto adoptions =
+        MatchMachines(std::vector<std::string>(macs.size(), "c"), response_, {.macs = macs});
+    EXPECT_OK(adoptions);
+    return absl::StrJoin(*adoptions, ", ", [](std::string* out, const Adoption& each) {
+      EXPECT_EQ(each.macs.front(), each.machine->mac());
+      absl::StrAppend(out, each.macs.front().substr(16));
+      if (each.macs.size() > 1) absl::StrAppend(out, "+", each.macs.size() - 1);
+      for (const ContestedPort& port : each.contested)
+        absl::StrAppend(out, " without ", port.mac.substr(15), " of ", port.also_of.substr(16));
+    });
   }
 
   v1::ListUnknownMachinesResponse response_;
@@ -115,7 +132,7 @@ TEST_F(AdoptionTest, NamesFollowThePortsOfTheSwitches) {
   EXPECT_EQ(Matched(AdoptionOrder::kPort), "123");
   const auto at_one = by_port({"c1"}, "leaf10");
   ASSERT_OK(at_one);
-  EXPECT_EQ(at_one->front().second->mac(), "0c:00:00:00:00:03");
+  EXPECT_EQ(at_one->front().machine->mac(), "0c:00:00:00:00:03");
   EXPECT_THAT(by_port({"c1"}, "leaf2"), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
   // A switch that tells no ports, or one behind which others are.
   response_.mutable_machines(1)->mutable_facts()->mutable_neighbors(1)->clear_port();
@@ -124,6 +141,59 @@ TEST_F(AdoptionTest, NamesFollowThePortsOfTheSwitches) {
   response_.mutable_machines(1)->mutable_facts()->mutable_neighbors(1)->set_port("Ethernet1/10");
   EXPECT_THAT(by_port({"c1", "c2"}, "leaf2"),
               StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
+void AddPort(v1::UnknownMachine& machine, const std::string& mac) {
+  v1::NicFacts& nic = *machine.mutable_facts()->add_nics();
+  nic.set_mac(mac);
+  nic.set_kind("ethernet");
+  nic.set_pci_address("0000:3b:00.0");
+}
+
+// By whichever port it boots next, it is the node.
+TEST_F(AdoptionTest, AMachineIsAdoptedWithAllItsPorts) {
+  v1::UnknownMachine& machine = *response_.mutable_machines(0);
+  AddPort(machine, "0c:00:00:00:ff:01");
+  AddPort(machine, machine.mac());
+  machine.mutable_facts()->add_nics()->set_mac("0c:00:00:00:ff:02");  // on USB
+  const auto adoptions =
+      MatchMachines({"c1", "c2", "c3"}, response_, {.order = AdoptionOrder::kMac});
+  ASSERT_OK(adoptions);
+  EXPECT_THAT((*adoptions)[0].macs, ElementsAre("0c:00:00:00:00:01"));
+  EXPECT_THAT((*adoptions)[1].macs, ElementsAre(machine.mac(), "0c:00:00:00:ff:01"));
+}
+
+TEST_F(AdoptionTest, APortOfANodeMakesNoOtherNode) {
+  response_.mutable_machines(0)->set_node("c9");
+  const auto others = MatchMachines({"c1", "c2"}, response_, {.order = AdoptionOrder::kMac});
+  ASSERT_OK(others);
+  EXPECT_EQ(others->back().machine->mac(), "0c:00:00:00:00:03");
+  EXPECT_THAT(MatchMachines({"c1"}, response_, {.macs = {"0c:00:00:00:00:02"}}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+}
+
+TEST_F(AdoptionTest, NobodyTakesAPortFromAnotherThatWaits) {
+  AddPort(*response_.mutable_machines(0), "0c:00:00:00:00:01");
+  EXPECT_THAT(MatchMachines({"c1", "c2", "c3"}, response_, {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  // The one that says so gets no port of the other, which loses nothing.
+  EXPECT_EQ(Ports({"0c:00:00:00:00:02"}), "2 without 01 of 1");
+  EXPECT_EQ(Ports({"0c:00:00:00:00:01"}), "1");
+  EXPECT_EQ(Ports({"0c:00:00:00:00:01", "0c:00:00:00:00:02"}), "1, 2 without 01 of 1");
+}
+
+// One that pretends to boot by a port of a machine does not keep that one from being adopted.
+TEST_F(AdoptionTest, NobodyKeepsAMachineFromBeingChosen) {
+  AddPort(*response_.mutable_machines(1), "0c:00:00:00:00:02");
+  AddPort(*response_.mutable_machines(1), "0c:00:00:00:ff:01");
+  EXPECT_EQ(MatchMachines({"c1", "c2", "c3"}, response_, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Ports({"0c:00:00:00:00:01"}), "1+1 without 02 of 2");
+  // Nor does one that reports the same port and has not booted by it either.
+  AddPort(*response_.mutable_machines(2), "0c:00:00:00:ff:01");
+  EXPECT_EQ(Ports({"0c:00:00:00:00:01"}), "1+1 without 02 of 2");
+  EXPECT_EQ(Ports({"0c:00:00:00:00:01", "0c:00:00:00:00:03"}),
+            "1 without 02 of 2 without 01 of 3, 3 without 01 of 1");
 }
 
 TEST_F(AdoptionTest, MoreThanTheControllerKeepsAreChosenByHand) {

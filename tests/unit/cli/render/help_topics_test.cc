@@ -1,7 +1,9 @@
 #include "cli/render/help_topics.h"
 #include "tests/fixtures/golden_texts.h"
 
+#include <filesystem>
 #include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 
@@ -56,6 +58,19 @@ TEST(HelpTopicsTest, ListsEveryPageWithASummary) {
     names.insert(kHelpPages[i].name);
   }
   EXPECT_EQ(names.size(), kHelpPageCount);
+}
+
+TEST(HelpTopicsTest, HasEveryPageButThoseForDevelopers) {
+  std::set<std::string> names = {"architecture", "benchmarks"};
+  for (size_t i = 0; i < kHelpPageCount; ++i) names.insert(kHelpPages[i].name);
+  size_t pages = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("docs")) {
+    if (entry.path().extension() != ".md") continue;
+    EXPECT_EQ(names.count(entry.path().stem().string()), 1u) << entry.path();
+    ++pages;
+  }
+  EXPECT_EQ(names.size(), pages);
+  EXPECT_THAT(FindHelp("slurm_worker").value(), HasSubstr("(muster help roles)"));
 }
 
 // Behind a fence that nobody closes, headings would be code, and no topics.

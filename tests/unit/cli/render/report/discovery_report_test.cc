@@ -11,6 +11,8 @@ namespace muster::cli {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 const absl::Time kListedAt = absl::FromUnixSeconds(1'900'000'000);
 
@@ -68,11 +70,25 @@ TEST(DiscoveryReportTest, MachinesInTheOrderOfTheirComing) {
   EXPECT_THAT(RenderDiscovered(none), Said());
 }
 
+TEST(DiscoveryReportTest, APortOfANodeIsNoMachineToAdopt) {
+  v1::ListUnknownMachinesResponse response;
+  *response.mutable_time() = ToTimestamp(kListedAt);
+  v1::UnknownMachine& machine = AddMachine(response, "aa:aa:aa:aa:aa:04", absl::Minutes(1));
+  *machine.mutable_told_at() = ToTimestamp(kListedAt - absl::Seconds(10));
+  machine.set_node("c003");
+  EXPECT_THAT(RenderDiscovered(response),
+              AllOf(HasSubstr("  port of c003  "), HasSubstr("\n0 machines to adopt\n")));
+}
+
 TEST(DiscoveryReportTest, WhoBecomesWhom) {
   const v1::ListUnknownMachinesResponse response = ThreeMachines();
-  EXPECT_THAT(RenderAdoptions({{"c001", &response.machines(2)}, {"c002", &response.machines(1)}},
-                              {{"c001", "10.0.0.17"}}),
-              Said());
+  const std::vector<Adoption> adoptions = {
+      {"c001", &response.machines(2), {"aa:aa:aa:aa:aa:01", "aa:aa:aa:aa:bb:01"}, {}},
+      {"c002",
+       &response.machines(1),
+       {"aa:aa:aa:aa:aa:02"},
+       {{"aa:aa:aa:aa:aa:03", "aa:aa:aa:aa:aa:03"}}}};
+  EXPECT_THAT(RenderAdoptions(adoptions, {{"c001", "10.0.0.17"}}), Said());
 }
 
 }  // namespace
