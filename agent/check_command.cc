@@ -28,7 +28,7 @@ absl::Status CheckPlan(const Flags& flags) {
   std::cout << "certificate until "
             << absl::FormatTime("%Y-%m-%d %H:%M:%SZ", life.not_after, absl::UTCTimeZone())
             << std::endl;
-  const std::string remedy = ExpiryRemedy(life, clock.Now(), identity.node_name);
+  const std::string remedy = ValidityRemedy(life, clock.Now(), identity.node_name);
   if (!remedy.empty()) return absl::FailedPreconditionError(remedy);
   const auto channel = OpenChannel(identity);
   if (!channel->WaitForConnected(absl::ToChronoTime(clock.Now() + kConnectTimeout))) {

@@ -116,6 +116,13 @@ absl::Status JoinBoot(const Flags& flags) {
   sys::RealFileSystem files;
   sys::RealProcessRunner processes;
   ASSIGN_OR_RETURN(JoinOptions options, OptionsOfBoot(files));
+  const Paths paths(flags.state_directory);
+  // From a disk each boot asks.
+  ASSIGN_OR_RETURN(const bool has_joined, HasJoined(options, paths, files, clock));
+  if (has_joined) {
+    Tell("muster: this machine has joined before");
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const std::optional<std::string> tcti, FindTpm(flags, files));
   std::optional<Tpm> tpm;
   if (tcti.has_value())
@@ -123,7 +130,7 @@ absl::Status JoinBoot(const Flags& flags) {
         Tpm::Means{.processes = processes, .files = files, .folder = kTpmFolder, .tcti = *tcti});
   Tell(absl::StrCat("muster: joining as ", options.node_name,
                     tcti.has_value() ? ", proved by the TPM" : ", without a TPM"));
-  RETURN_IF_ERROR(Join(options, Paths(flags.state_directory), files, clock,
+  RETURN_IF_ERROR(Join(options, paths, files, clock,
                        [](absl::string_view line) { Tell(absl::StrCat("muster: ", line)); }));
   return StartService();
 }

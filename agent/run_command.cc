@@ -20,6 +20,7 @@
 #include "agent/flags.h"
 #include "agent/health/health_monitor.h"
 #include "agent/health/local_report.h"
+#include "agent/health/renewal_trouble.h"
 #include "agent/log.h"
 #include "agent/memory.h"
 #include "agent/reading/node_reader.h"
@@ -200,11 +201,13 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       [&mailbox] { mailbox.Wake(); });
   auto& trends = *new health::Trends;
   auto& gpu_names = *new health::GpuNames;
+  auto& renewal = *new health::RenewalTrouble;
   const health::ProbeContext probing = {.processes = &processes,
                                         .units = &units,
                                         .clock = &clock,
                                         .trends = &trends,
                                         .gpus = &gpu_names,
+                                        .renewal = &renewal,
                                         .state_directory = flags.state_directory};
   const auto xids = std::make_shared<health::XidInbox>();
   auto& health_monitor =
@@ -230,7 +233,7 @@ absl::StatusOr<int> RunAgent(const Flags& flags) {
       *new ReadingWatch([&reader] { return reader.Read(); }, [&mailbox] { mailbox.Wake(); }, clock);
   auto& session = *new Session({.agent_version = kVersion, .boot_id = boot_id}, paths, files,
                                engine, journal, mailbox, reboots, checks, slurm, commands,
-                               health_monitor, readings, facts, channel, clock);
+                               health_monitor, renewal, readings, facts, channel, clock);
 
   LogInfo(absl::StrCat("muster-agent ", kVersion, " on ", identity.node_name, " (",
                        identity.node_uuid, "), controller ", identity.controller_address));

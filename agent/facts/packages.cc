@@ -18,15 +18,15 @@
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/sys/process/process.h"
+#include "common/wire/message_rules.h"
 #include "muster/v1/facts.pb.h"
 
 namespace muster::agent {
 namespace {
 
 constexpr size_t kMostRpmOutput = size_t{8} << 20;
-// All lines together: half of what one message may have; and as many as the controller accepts.
+// All lines together: half of what one message may have.
 constexpr size_t kMostNamedBytes = size_t{1} << 20;
-constexpr size_t kMostNamed = 20'000;
 
 using PackageLines = std::vector<std::string>;  // "name architecture version"
 
@@ -82,7 +82,7 @@ v1::PackageFacts Summarize(const PackageLines& sorted) {
 void NamePackages(const PackageLines& lines, v1::PackageFacts& facts) {
   size_t bytes = 0;
   for (const std::string& line : lines) bytes += line.size();
-  if (bytes <= kMostNamedBytes && lines.size() <= kMostNamed)
+  if (bytes <= kMostNamedBytes && lines.size() <= wire::kMostPackages)
     facts.mutable_lines()->Assign(lines.begin(), lines.end());
 }
 

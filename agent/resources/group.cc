@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/id_change.h"
 #include "common/base/status.h"
 #include "muster/v1/plan.pb.h"
 
@@ -30,10 +31,16 @@ class GroupAccount final : public Resource {
         return absl::FailedPreconditionError(
             absl::StrCat("gid ", spec_.gid(), " belongs to the group '", *other, "' on the node"));
     }
-    if (!group.has_value())
+    if (!group.has_value()) {
       changes.push_back({"state", "absent", "present"});
-    else if (spec_.has_gid() && group->gid != spec_.gid())
+    } else if (spec_.has_gid() && group->gid != spec_.gid()) {
+      // A user's own group comes before the user, and would be all that changes.
+      ASSIGN_OR_RETURN(const auto user, context_.accounts.FindUser(spec_.name()));
+      if (user.has_value() && user->gid == group->gid) {
+        RETURN_IF_ERROR(CheckIdMayChange("gid", *user, group->gid, spec_.gid(), context_));
+      }
       changes.push_back({"gid", absl::StrCat(group->gid), absl::StrCat(spec_.gid())});
+    }
     return changes;
   }
 

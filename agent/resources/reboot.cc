@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "agent/sys/boot_words.h"
 #include "common/base/status.h"
 #include "common/base/text/disk_image.h"
+#include "common/base/text/kernel_arguments.h"
 #include "common/sys/boot_id.h"
 #include "common/sys/newest_kernel.h"
 #include "muster/v1/plan.pb.h"
@@ -62,8 +64,14 @@ std::string RequiredBy(sys::FileSystem& files) {
 // What on the node asks for a reboot: "/run/reboot-required (linux-image-amd64)", "kernel 6.1.0-20
 // is installed but 6.1.0-18 is running". Empty: nothing does.
 absl::StatusOr<std::string> WhyReboot(sys::FileSystem& files) {
+  ASSIGN_OR_RETURN(const std::string line, ReadBootArguments(files));
+  std::map<std::string, std::string> arguments = ParseKernelArguments(line);
+  const bool runs_image = arguments["boot"] == "muster";
+  // A root in memory loses what was installed, so that it would ask for a reboot after each one.
+  if (runs_image && arguments.count("muster.slot") == 0) return std::string();
   ASSIGN_OR_RETURN(const auto required, files.Stat(kRequired));
   if (required.has_value()) return absl::StrCat(kRequired, RequiredBy(files));
+  if (runs_image) return std::string();  // the boot loader starts no kernel but the image's
   ASSIGN_OR_RETURN(const std::string newest, NewestKernel(files));
   if (newest.empty()) return std::string();
   ASSIGN_OR_RETURN(std::string running, files.Read(kRunningKernel));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "agent/resources/check_values.h"
+#include "agent/resources/id_change.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
 #include "common/base/text/text_diff.h"
@@ -101,8 +102,10 @@ class UserAccount final : public Resource {
                                                      std::optional<gid_t> primary) {
     std::vector<Change> changes;
     ASSIGN_OR_RETURN(const std::vector<std::string> missing, MissingGroups(user, primary));
-    if (spec_.has_uid() && user.uid != spec_.uid())
+    if (spec_.has_uid() && user.uid != spec_.uid()) {
+      RETURN_IF_ERROR(CheckIdMayChange("uid", user, user.uid, spec_.uid(), context_));
       changes.push_back({"uid", absl::StrCat(user.uid), absl::StrCat(spec_.uid())});
+    }
     if (primary.has_value() && user.gid != *primary)
       changes.push_back({"primary_group", absl::StrCat("gid ", user.gid), spec_.primary_group()});
     if (!missing.empty())

@@ -13,6 +13,7 @@
 #include "agent/session/channel.h"
 #include "agent/session/dial.h"
 #include "agent/session/pinned_ca.h"
+#include "agent/session/renewal.h"
 #include "agent/session/reserved_port_relay.h"
 #include "agent/session/tpm.h"
 #include "agent/state/identity.h"
@@ -31,6 +32,9 @@ namespace {
 
 constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
 constexpr absl::Duration kJoinTimeout = absl::Seconds(30);
+// Looks are counted, because the clock is what may be wrong.
+constexpr absl::Duration kClockInterval = absl::Seconds(5);
+constexpr int kLooksAtClock = 12;
 
 // The uuid of a membership that the join renews, because its certificate has expired; "": there is
 // none. AlreadyExists: this machine is a node.
@@ -53,6 +57,21 @@ absl::StatusOr<std::string> FindExpired(const JoinOptions& options, const Paths&
                                  : std::string(),
                    "; `muster-agent check` shows what keeps it from connecting; pass --force to "
                    "join again under a new identity, which has to pass its validation anew"));
+}
+
+// The controller would admit the machine, and with --force end its earlier membership; the machine
+// would then refuse the certificate that it gets.
+absl::Status CheckClock(const std::string& certificate_pem, absl::string_view what,
+                        absl::Time now) {
+  const absl::StatusOr<pki::Certificate> certificate = pki::ParseCertificate(certificate_pem);
+  if (!certificate.ok()) return absl::OkStatus();
+  const std::string remedy = ClockRemedy(certificate->not_before, now, what);
+  return remedy.empty() ? absl::OkStatus() : absl::FailedPreconditionError(remedy);
+}
+
+// Whether the certificate was made after `now`.
+bool IsClockBehind(const absl::StatusOr<std::string>& certificate_pem, absl::Time now) {
+  return certificate_pem.ok() && !CheckClock(*certificate_pem, "", now).ok();
 }
 
 absl::Status WriteSecret(sys::FileSystem& files, const std::string& path,
@@ -229,12 +248,15 @@ absl::StatusOr<v1::EnrollResponse> AwaitDecision(
 
 absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
                   Clock& clock, const std::function<void(absl::string_view)>& say) {
+  if (const absl::StatusOr<Identity> present = LoadIdentity(paths, files); present.ok())
+    RETURN_IF_ERROR(CheckClock(present->certificate_pem, "its certificate", clock.Now()));
   std::string machine;
   if (!options.force) {
     ASSIGN_OR_RETURN(machine, FindExpired(options, paths, files, clock.Now()));
   }
   ASSIGN_OR_RETURN(const std::string pinned_ca,
                    FetchPinnedCa(options.enrollment, options.ca_pin, kHandshakeTimeout));
+  RETURN_IF_ERROR(CheckClock(pinned_ca, "the controller's authority", clock.Now()));
   EnrollmentClient client(options, pinned_ca, clock);
   const bool asks_itself = options.token.empty();
   if (asks_itself) {
@@ -276,6 +298,21 @@ absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSyste
   RETURN_IF_ERROR(ForgetRequest(paths, files));
   say(absl::StrCat("joined as ", options.node_name, " (", identity.node_uuid, ")"));
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> HasJoined(const JoinOptions& options, const Paths& paths,
+                               sys::FileSystem& files, Clock& clock) {
+  for (int looks = 1;; ++looks) {
+    const absl::StatusOr<std::string> expired = FindExpired(options, paths, files, clock.Now());
+    const bool has_joined = absl::IsAlreadyExists(expired.status());
+    if (!has_joined) RETURN_IF_ERROR(expired.status());
+    // A clock that is not set yet hides the end of the certificate, or makes one up.
+    const bool is_doubtful = has_joined
+                                 ? IsClockBehind(files.Read(paths.ClientCertificate()), clock.Now())
+                                 : !expired->empty();
+    if (!is_doubtful || looks > kLooksAtClock) return has_joined;
+    clock.Sleep(kClockInterval);
+  }
 }
 
 }  // namespace muster::agent

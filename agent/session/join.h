@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/state/paths.h"
 
@@ -44,5 +45,13 @@ struct JoinOptions {
 // has a certificate that is valid.
 absl::Status Join(const JoinOptions& options, const Paths& paths, sys::FileSystem& files,
                   Clock& clock, const std::function<void(absl::string_view)>& say);
+
+// Whether Join() would answer AlreadyExists, by the machine's own files alone: it is a node, its
+// certificate has not expired, and the controller has not ended its membership. A certificate that
+// seems to have expired may be valid, and one that seems to be of the future may have expired: the
+// clock of a machine that boots with an empty battery is set when its network is up. The call waits
+// a minute for that.
+absl::StatusOr<bool> HasJoined(const JoinOptions& options, const Paths& paths,
+                               sys::FileSystem& files, Clock& clock);
 
 }  // namespace muster::agent

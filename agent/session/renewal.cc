@@ -22,6 +22,10 @@ constexpr absl::Duration kRenewalTimeout = absl::Seconds(10);
 // key in use is not copied unnoticed for much longer than this.
 constexpr absl::Duration kRenewAfter = absl::Hours(12);
 
+std::string Second(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
 }  // namespace
 
 absl::StatusOr<CertificateLife> ReadCertificateLife(const std::string& certificate_pem) {
@@ -43,13 +47,20 @@ absl::Time RetryToldRenewalAt(absl::Time now, double jitter) {
   return now + absl::Seconds(15) + jitter * absl::Seconds(45);
 }
 
-std::string ExpiryRemedy(const CertificateLife& life, absl::Time now,
-                         const std::string& node_name) {
-  if (now < life.not_after) return "";
+std::string ClockRemedy(absl::Time made, absl::Time now, absl::string_view what) {
+  if (now >= made) return "";
+  return absl::StrCat("this node's clock (", Second(now), ") is before the time at which ", what,
+                      " was made (", Second(made),
+                      "): set the clock, by `chronyc makestep` or `timedatectl set-time`, and see "
+                      "whether it survives a reboot");
+}
+
+std::string ValidityRemedy(const CertificateLife& life, absl::Time now,
+                           const std::string& node_name) {
+  if (now < life.not_after) return ClockRemedy(life.not_before, now, "its certificate");
   return absl::StrCat("this node's certificate expired ",
                       absl::FormatDuration(absl::Trunc(now - life.not_after, absl::Seconds(1))),
-                      " ago by its clock (",
-                      absl::FormatTime("%Y-%m-%d %H:%M:%SZ", now, absl::UTCTimeZone()),
+                      " ago by its clock (", Second(now),
                       "); if the clock is right, run `muster node bootstrap --ssh ", node_name,
                       "`, or `muster token create --nodes ", node_name,
                       "` on the controller and paste the line that it prints here");
@@ -62,12 +73,15 @@ std::string RefusalRemedy(absl::string_view error) {
   };
   static constexpr Remedy kRemedies[] = {
       {"certificate verify failed",
-       "the controller's certificate is not from the authority that this node joined; if the "
-       "controller was set up again, make a token there and run `muster-agent join --force`"},
+       "first compare this node's clock with the controller's (timedatectl). If it is right, the "
+       "controller's certificate has ended or is not from the authority that this node joined: if "
+       "it has ended, run `muster ca renew-controller` there; if the controller was set up again, "
+       "make a token there and run `muster-agent join --force`"},
       // With TLS 1.3 a server rejects a certificate only after the client considers the handshake
       // done.
       {"Socket closed",
-       "the controller closed the connection at once. If its log (journalctl -u musterd) shows "
+       "the controller closed the connection at once; first compare this node's clock with the "
+       "controller's (timedatectl). If it is right and the log there (journalctl -u musterd) shows "
        "that it refused a certificate, make a token there and run `muster-agent join --force`"},
   };
   for (const Remedy& remedy : kRemedies)

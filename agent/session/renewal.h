@@ -43,8 +43,13 @@ absl::Time RetryRenewAt(const CertificateLife& life, absl::Time now);
 // in [0, 1) keeps nodes that failed together apart.
 absl::Time RetryToldRenewalAt(absl::Time now, double jitter);
 
-// What an administrator must do about an expired certificate; empty: it has not expired.
-std::string ExpiryRemedy(const CertificateLife& life, absl::Time now, const std::string& node_name);
+// What an administrator must do about a clock that is before `made`, when `what` was made; empty:
+// it is not.
+std::string ClockRemedy(absl::Time made, absl::Time now, absl::string_view what);
+
+// What an administrator must do about a certificate that is not valid at `now`; empty: it is valid.
+std::string ValidityRemedy(const CertificateLife& life, absl::Time now,
+                           const std::string& node_name);
 
 // What to do about a connection that ended with `error` before the controller's welcome; empty:
 // wait.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/command/command_supervisor.h"
 #include "agent/health/health_monitor.h"
+#include "agent/health/renewal_trouble.h"
 #include "agent/reading/reading_watch.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
@@ -48,8 +49,8 @@ constexpr size_t kMaxTogetherBytes = 256 << 10;
 Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine,
                  Journal& journal, Mailbox& mailbox, PermitRequests& reboots,
                  CheckSupervisor& checks, SlurmRequests& slurm, CommandSupervisor& commands,
-                 health::HealthMonitor& health, ReadingWatch& readings, FactsSource& facts,
-                 CurrentChannel& channel, Clock& clock)
+                 health::HealthMonitor& health, health::RenewalTrouble& renewal,
+                 ReadingWatch& readings, FactsSource& facts, CurrentChannel& channel, Clock& clock)
     : options_(std::move(options)),
       paths_(std::move(paths)),
       files_(files),
@@ -61,6 +62,7 @@ Session::Session(Options options, Paths paths, sys::FileSystem& files, Engine& e
       slurm_(slurm),
       commands_(commands),
       health_(health),
+      renewal_(renewal),
       readings_(readings),
       facts_(facts),
       channel_(channel),
@@ -102,7 +104,7 @@ void Session::Run() {
     } else {
       const absl::StatusOr<CertificateLife> life = ReadCertificateLife(identity->certificate_pem);
       if (life.ok()) {
-        remedy = ExpiryRemedy(*life, clock_.Now(), identity->node_name);
+        remedy = ValidityRemedy(*life, clock_.Now(), identity->node_name);
         ending = Converse(*identity, *life);
       } else {
         ending.status = life.status();
@@ -142,6 +144,7 @@ Session::Ending Session::Converse(const Identity& identity, const CertificateLif
   channel_.Set(channel);
   ForgetConnection();
   is_told_to_renew_ = false;
+  renewal_.Set("");
   in_flight_.clear();
   sent_up_to_ = 0;
   heartbeat_interval_ = kDefaultHeartbeat;
@@ -261,6 +264,9 @@ void Session::NoteGreeted(const v1::Welcome& welcome) {
   write(paths_.Greeted(), options_.agent_version);
   if (!welcome.controller_version().empty())
     write(paths_.GreetedBy(), welcome.controller_version());
+  // Whoever welcomes the node has not ended its membership, or no longer.
+  const absl::Status member = files_.Remove(paths_.TurnedAway(), false);
+  if (!member.ok()) mailbox_.OnNote(member.message());
 }
 
 void Session::Handle(ControllerStream& stream, v1::ControllerMessage& message, Ending& ending) {
@@ -416,6 +422,7 @@ bool Session::RenewIfDue(const Identity& identity, const CertificateLife& life) 
     mailbox_.OnNote("certificate renewed");
     return true;
   }
+  renewal_.Set(std::string(status.message()));
   renew_at_ = is_told_to_renew_ ? RetryToldRenewalAt(clock_.Now(), absl::Uniform(random_, 0.0, 1.0))
                                 : RetryRenewAt(life, clock_.Now());
   mailbox_.OnNote(

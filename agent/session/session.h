@@ -31,7 +31,8 @@ namespace muster::agent {
 
 namespace health {
 class HealthMonitor;
-}
+class RenewalTrouble;
+}  // namespace health
 
 class CheckSupervisor;
 class CommandSupervisor;
@@ -60,8 +61,9 @@ class Session {
   // All references must outlive the session.
   Session(Options options, Paths paths, sys::FileSystem& files, Engine& engine, Journal& journal,
           Mailbox& mailbox, PermitRequests& reboots, CheckSupervisor& checks, SlurmRequests& slurm,
-          CommandSupervisor& commands, health::HealthMonitor& health, ReadingWatch& readings,
-          FactsSource& facts, CurrentChannel& channel, Clock& clock);
+          CommandSupervisor& commands, health::HealthMonitor& health,
+          health::RenewalTrouble& renewal, ReadingWatch& readings, FactsSource& facts,
+          CurrentChannel& channel, Clock& clock);
   // The destructor waits for the facts that are being gathered.
 
   // Returns when the mailbox was told to stop.
@@ -115,6 +117,7 @@ class Session {
   SlurmRequests& slurm_;
   CommandSupervisor& commands_;
   health::HealthMonitor& health_;
+  health::RenewalTrouble& renewal_;
   ReadingWatch& readings_;
   FactsSource& facts_;
   CurrentChannel& channel_;

@@ -31,7 +31,7 @@ absl::StatusOr<Identity> LoadIdentity(const Paths& paths, sys::FileSystem& files
 absl::StatusOr<bool> HasIdentity(const Paths& paths, sys::FileSystem& files);
 
 // Remembers that the controller itself has ended this membership: the remaining files must not
-// prevent a new join. StoreIdentity() forgets it.
+// prevent a new join. StoreIdentity() and a welcome forget it.
 absl::Status MarkTurnedAway(const Paths& paths, sys::FileSystem& files);
 absl::StatusOr<bool> WasTurnedAway(const Paths& paths, sys::FileSystem& files);
 

@@ -118,16 +118,18 @@ absl::Status Journal::Replay() {
   const DecodedJournal decoded = DecodeJournal(bytes);
   for (const v1::JournalRecord& record : decoded.records) state_.Apply(record);
   size_ = decoded.good_bytes;
-  bool must_rewrite = decoded.records.empty() || !decoded.records.front().has_snapshot();
+  const bool must_rewrite = decoded.records.empty() || !decoded.records.front().has_snapshot();
   if (decoded.end == JournalEnd::kTorn) {
     opening_note_ = absl::StrCat(path, ": ", decoded.problem, " and is dropped");
-    must_rewrite = true;
   } else if (decoded.end == JournalEnd::kDamaged) {
     const std::string description = options_.directory + "/damage.txt";
-    RETURN_IF_ERROR(ReplaceFile(description, DescribeDamage(bytes, decoded)).status());
-    opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; ", description,
-                                 " has details; work continues from the records before it");
-    must_rewrite = true;
+    const absl::Status described =
+        ReplaceFile(description, DescribeDamage(bytes, decoded)).status();
+    if (!described.ok() && !absl::IsResourceExhausted(described)) return described;
+    opening_note_ = absl::StrCat(path, ": ", decoded.problem, "; ",
+                                 described.ok() ? absl::StrCat(description, " has details")
+                                                : std::string(described.message()),
+                                 "; work continues from the records before it");
   }
   RemoveCopies();
   if (state_.node_uuid != options_.node_uuid) return UseNewIdentity();
@@ -139,7 +141,11 @@ absl::Status Journal::Replay() {
   const absl::Status written = WriteNewFile(state_.Snapshot());
   if (written.ok()) return absl::OkStatus();
   if (must_rewrite || !broken_.ok()) return written;
-  opening_note_ = absl::StrCat(path, " remains in use without compaction: ", written.message());
+  absl::StrAppend(&opening_note_, opening_note_.empty() ? "" : "; ", path,
+                  " remains in use without compaction: ", written.message());
+  // What is behind the good records would hide all that are appended. Cutting it off needs no room.
+  if (size_ < bytes.size() && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
+    return ErrnoStatus(errno, absl::StrCat("cutting off ", path));
   unsynced_ = true;
   return SyncLocked();
 }

@@ -39,7 +39,8 @@ class Journal {
   // Locks the journal (FailedPrecondition: another agent has it) and replays it. A torn tail is cut
   // off; of a damaged journal the part before the damage is kept, and damage.txt describes the rest
   // without its contents. opening_note() reports both, and also a disk that is too full to rewrite
-  // the journal: an undamaged one is then used as it is. Errors name the file and the remedy.
+  // the journal: it is then used as it is, up to its last good record, and damage.txt may be
+  // missing. Errors name the file and the remedy.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(Options options, Clock& clock);
 
   // Problems found when opening; empty: none.

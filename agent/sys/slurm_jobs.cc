@@ -1,6 +1,5 @@
 #include "agent/sys/slurm_jobs.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "agent/sys/accounts.h"
+#include "agent/sys/process_status.h"
 #include "common/base/status.h"
 #include "common/base/text/plain_text.h"
 #include "common/sys/file_system.h"
@@ -20,27 +20,11 @@ namespace {
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 constexpr size_t kMaxNameBytes = 128;
 
-bool IsProcess(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
-}
-
-// Returns the first word after `key` in /proc/PID/status. After "Uid:" that is the real uid; the
-// effective, the saved and the file system's follow.
-absl::string_view FirstWord(absl::string_view status, absl::string_view key) {
-  for (absl::string_view line : absl::StrSplit(status, '\n')) {
-    if (!absl::ConsumePrefix(&line, key)) continue;
-    const std::vector<absl::string_view> words =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    return words.empty() ? absl::string_view() : words.front();
-  }
-  return "";
-}
-
 // Fills in what one of the job's processes reveals about it.
 void Describe(const std::string& pid, absl::string_view status, sys::FileSystem& files,
               AccountDatabase& accounts, SlurmJob& job) {
   uid_t uid = 0;
-  if (job.user.empty() && absl::SimpleAtoi(FirstWord(status, "Uid:"), &uid)) {
+  if (job.user.empty() && absl::SimpleAtoi(FirstStatusWord(status, "Uid:"), &uid)) {
     const auto name = accounts.UserName(uid);
     job.user = name.ok() && name->has_value() ? **name : absl::StrCat("uid ", uid);
   }
@@ -62,7 +46,7 @@ std::string JobOfCommandLine(absl::string_view command_line) {
   return std::string(job);
 }
 
-bool IsRootsOwn(absl::string_view status) { return FirstWord(status, "Uid:") == "0"; }
+bool IsRootsOwn(absl::string_view status) { return FirstStatusWord(status, "Uid:") == "0"; }
 
 std::string VariableOf(absl::string_view environment, absl::string_view name) {
   for (absl::string_view entry : absl::StrSplit(environment, '\0')) {
@@ -94,7 +78,7 @@ absl::StatusOr<std::vector<SlurmJob>> RunningSlurmJobs(sys::FileSystem& files,
     if (!IsProcess(pid)) continue;
     const auto status = files.Read(absl::StrCat("/proc/", pid, "/status"));
     if (!status.ok()) continue;
-    const auto parent = daemons.find(std::string(FirstWord(*status, "PPid:")));
+    const auto parent = daemons.find(std::string(FirstStatusWord(*status, "PPid:")));
     if (parent != daemons.end()) Describe(pid, *status, files, accounts, *parent->second);
   }
   std::vector<SlurmJob> all;

@@ -1,6 +1,7 @@
 // The rules for facts. Facts end up in slurm.conf, in hosts, on terminals and pages: a field that
 // is narrow by nature has a narrow rule, free text is one line.
 #include "common/wire/field_rule.h"
+#include "common/wire/message_rules.h"
 
 namespace muster::wire {
 namespace {
@@ -11,7 +12,6 @@ constexpr double kMostBytes = 4611686018427387904.0;
 constexpr double kMost32 = 4294967295.0;
 constexpr size_t kFactLineBytes = 256;
 constexpr size_t kPathBytes = 4096;
-constexpr size_t kMostPackages = 20'000;
 
 constexpr FieldRule kFactsRules[] = {
     Any("Facts.gathered_at"),

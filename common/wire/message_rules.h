@@ -2,6 +2,7 @@
 // node sends is hostile input: it is read only after it has passed here.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -14,6 +15,9 @@ class Message;
 }  // namespace google::protobuf
 
 namespace muster::wire {
+
+// The most packages that a node names.
+inline constexpr size_t kMostPackages = 20'000;
 
 // nullptr: the field has no rule, and may hold whatever its type allows.
 const FieldRule* RuleOf(const google::protobuf::FieldDescriptor& field);

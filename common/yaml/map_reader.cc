@@ -111,7 +111,7 @@ MapReader::MapReader(const Document& document, const Node& node, absl::string_vi
     : document_(document), node_(node), what_(what) {}
 
 const Node* MapReader::Take(absl::string_view key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   return node_.Find(key);
 }
 

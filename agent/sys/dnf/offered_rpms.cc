@@ -48,7 +48,7 @@ absl::StatusOr<std::map<std::string, std::vector<RpmPackage>>> OfferedRpms::Find
       const bool fits =
           arch.empty() ? machine_.empty() || package.arch == machine_ || package.arch == "noarch"
                        : package.arch == arch;
-      if (fits && package.name == bare) found.push_back(package);
+      if (fits && package.Names().count(bare) > 0) found.push_back(package);
     }
     const auto priority = [&priorities](const RpmPackage& package) {
       const auto it = priorities.find(package.repository);

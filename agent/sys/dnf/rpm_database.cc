@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -20,6 +19,10 @@ constexpr absl::string_view kKeys = "gpg-pubkey";
 }  // namespace
 
 std::string RpmPackage::Nevra() const { return absl::StrCat(name, "-", version, ".", arch); }
+
+std::set<std::string> RpmPackage::Names() const {
+  return {name, absl::StrCat(name, "-", version), absl::StrCat(name, "-", WithoutEpoch(version))};
+}
 
 std::pair<std::string, std::string> SplitArchitecture(absl::string_view name) {
   const size_t dot = name.rfind('.');
@@ -42,13 +45,17 @@ RpmDatabase RpmDatabase::Parse(absl::string_view output) {
       continue;
     absl::string_view version = fields[1];
     absl::ConsumePrefix(&version, "0:");
-    const RpmPackage package = {std::string(fields[0]), std::string(version),
-                                std::string(fields[2]), std::string(fields[3]), ""};
-    const std::string with_arch = absl::StrCat(package.name, ".", package.arch);
-    database.has_several_versions_ |= !seen.insert(with_arch).second;
-    database.by_name_.emplace(package.name, package);
-    database.by_name_.emplace(with_arch, package);
-    database.by_nevra_[package.Nevra()] = package;
+    const size_t place = database.packages_.size();
+    const RpmPackage& package = database.packages_.emplace_back(
+        RpmPackage{std::string(fields[0]), std::string(version), std::string(fields[2]),
+                   std::string(fields[3]), ""});
+    database.has_several_versions_ |=
+        !seen.insert(absl::StrCat(package.name, ".", package.arch)).second;
+    for (const std::string& key : package.Names()) {
+      database.by_name_.emplace(key, place);
+      database.by_name_.emplace(absl::StrCat(key, ".", package.arch), place);
+    }
+    database.by_nevra_[package.Nevra()] = place;
   }
   return database;
 }
@@ -56,7 +63,8 @@ RpmDatabase RpmDatabase::Parse(absl::string_view output) {
 std::vector<RpmPackage> RpmDatabase::Find(const std::string& name) const {
   const auto [begin, end] = by_name_.equal_range(name);
   std::vector<RpmPackage> found;
-  std::transform(begin, end, std::back_inserter(found), [](const auto& row) { return row.second; });
+  std::transform(begin, end, std::back_inserter(found),
+                 [this](const auto& row) { return packages_[row.second]; });
   std::stable_sort(found.begin(), found.end(), [](const RpmPackage& a, const RpmPackage& b) {
     return CompareRpmVersions(a.version, b.version) > 0;
   });
@@ -66,13 +74,13 @@ std::vector<RpmPackage> RpmDatabase::Find(const std::string& name) const {
 std::vector<RpmPackage> RpmDatabase::All() const {
   std::vector<RpmPackage> all;
   std::transform(by_nevra_.begin(), by_nevra_.end(), std::back_inserter(all),
-                 [](const auto& row) { return row.second; });
+                 [this](const auto& row) { return packages_[row.second]; });
   return all;
 }
 
 const RpmPackage* RpmDatabase::FindNevra(const std::string& nevra) const {
   const auto it = by_nevra_.find(nevra);
-  return it == by_nevra_.end() ? nullptr : &it->second;
+  return it == by_nevra_.end() ? nullptr : &packages_[it->second];
 }
 
 }  // namespace muster::agent

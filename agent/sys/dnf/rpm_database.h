@@ -1,7 +1,9 @@
 // The packages that rpm's database holds, as `rpm --query` prints them.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,9 @@ struct RpmPackage {
 
   // "tool-3:1.0-1.el9.noarch", as dnf names it.
   std::string Nevra() const;
+  // What dnf finds it by: "tool", and for this version alone "tool-1.0-1.el9" and
+  // "tool-3:1.0-1.el9".
+  std::set<std::string> Names() const;
   bool operator==(const RpmPackage&) const = default;
 };
 
@@ -35,8 +40,9 @@ class RpmDatabase {
   // Lines of another form are skipped: they are warnings.
   static RpmDatabase Parse(absl::string_view output);
 
-  // The installed packages of this name ("tool", "glibc.i686"), newest first. Several for
-  // architectures side by side, kernels, and upgrades that were interrupted.
+  // The installed packages of this name ("tool", "tool-1.0-1.el9", both also with ".noarch"),
+  // newest first. Several for architectures side by side, kernels, and upgrades that were
+  // interrupted.
   std::vector<RpmPackage> Find(const std::string& name) const;
   // Every installed package.
   std::vector<RpmPackage> All() const;
@@ -46,8 +52,10 @@ class RpmDatabase {
   bool has_several_versions() const { return has_several_versions_; }
 
  private:
-  std::multimap<std::string, RpmPackage> by_name_;  // keys "name" and "name.arch"
-  std::map<std::string, RpmPackage> by_nevra_;
+  std::vector<RpmPackage> packages_;
+  // Their places there.
+  std::multimap<std::string, size_t> by_name_;  // each of Names(), and with ".arch"
+  std::map<std::string, size_t> by_nevra_;
   bool has_several_versions_ = false;
 };
 

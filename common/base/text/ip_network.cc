@@ -15,6 +15,7 @@ namespace {
 // Whoever trusts more than that means something else.
 constexpr uint32_t kShortestPrefix = 8;
 constexpr uint32_t kBits = 32;
+constexpr uint32_t kLoopbackNet = 127;  // the first byte
 
 std::optional<uint32_t> AddressOf(absl::string_view text) {
   in_addr parsed = {};
@@ -43,6 +44,12 @@ absl::StatusOr<IpNetwork> IpNetwork::Parse(absl::string_view text) {
 bool IpNetwork::Contains(absl::string_view address) const {
   const std::optional<uint32_t> parsed = AddressOf(address);
   return parsed.has_value() && (*parsed & mask_) == base_;
+}
+
+bool IsLoopbackHost(absl::string_view host) {
+  if (host == "localhost" || host == "[::1]") return true;
+  const std::optional<uint32_t> parsed = AddressOf(host);
+  return parsed.has_value() && *parsed >> 24 == kLoopbackNet;
 }
 
 }  // namespace muster

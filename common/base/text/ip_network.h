@@ -24,4 +24,8 @@ class IpNetwork {
   uint32_t mask_;
 };
 
+// Whether a host as it stands in urls and settings is this machine and nobody else: "localhost",
+// "127.0.0.1" and the rest of 127.0.0.0/8, "[::1]".
+bool IsLoopbackHost(absl::string_view host);
+
 }  // namespace muster

@@ -27,13 +27,17 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-std::string NearestWord(absl::string_view word, const std::vector<std::string>& candidates) {
+std::string NearestWord(absl::string_view word, const std::vector<std::string>& candidates,
+                        size_t most_edits) {
   constexpr size_t kLongest = 64;  // longest word worth comparing: bounds the work on hostile input
   if (word.size() > kLongest) return "";
   std::string best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  size_t best_distance = std::min(std::max<size_t>(1, word.size() / 3), most_edits) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongest) continue;
+    const size_t longer = std::max(word.size(), candidate.size());
+    const size_t shorter = std::min(word.size(), candidate.size());
+    if (longer - shorter >= best_distance) continue;  // each letter more is an edit
     const size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) {
       best = candidate;

@@ -113,6 +113,17 @@ TEST_F(EngineTest, CheckModeWaitsOnlyForStepsThatCanBringWhatIsMissing) {
             "will change (after 'r/source')");
 }
 
+// No earlier step is taken to end the processes of an account: see CheckIdMayChange().
+TEST_F(EngineTest, CheckModeShowsWhatTheApplyWouldRefuseWhateverComesBefore) {
+  node_.check_errors["file[/b]"] = absl::UnavailableError("processes of the user run");
+  v1::Plan plan =
+      CheckOnly(MakePlan(1, {Role("q", {Package("q/munge", {"munge"}), File("q/b", "/b", "1")})}));
+  plan.set_after_changes(true);
+  EXPECT_FALSE(Run(plan).succeeded());
+  EXPECT_EQ(StatusOf(plan, "q/munge"), v1::STEP_STATUS_CHANGED);
+  EXPECT_EQ(Results(plan.plan_id())["q/b"].message(), "processes of the user run");
+}
+
 TEST_F(EngineTest, CheckModeFailsWhereNothingWouldBringWhatIsMissing) {
   node_.requires_key["file[/b]"] = "munge";
   const v1::Plan plan = CheckOnly(MakePlan(1, {Role("q", {File("q/b", "/b", "1")})}));

@@ -29,7 +29,7 @@ class World final : public EngineTest {
     node_.dies_at = instant;
     Start();
     engine_->Submit(WholePlan());
-    for (int i = 0; i < 4000 && !node_.dead(); ++i) clock_.Sleep(absl::Milliseconds(1));
+    for (int i = 0; i < 60'000 && !node_.dead(); ++i) clock_.Sleep(absl::Milliseconds(1));
     EXPECT_TRUE(node_.dead());
     Shutdown();
     node_.dies_at = 1 << 30;

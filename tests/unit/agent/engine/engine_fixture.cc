@@ -94,7 +94,7 @@ void EngineTest::Start() {
                      .gate = &gate_,
                      .look = look_,
                      .on_back = on_back_,
-                     .return_patience = absl::Milliseconds(100),
+                     .return_patience = return_patience_,
                      .return_pause = absl::Milliseconds(5)};
   gate_.boot_id = boot_id_;
   node_.boot_id = boot_id_;
@@ -115,7 +115,7 @@ void EngineTest::Shutdown() {
 }
 
 v1::PlanOutcome EngineTest::AwaitEnd(const std::string& plan_id) {
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     if (const auto report = journal_->FindFinished(plan_id)) return report->outcome();
     clock_.Sleep(absl::Milliseconds(5));
   }

@@ -101,6 +101,7 @@ class EngineTest : public ::testing::Test {
   std::string boot_id_ = "boot-1";
   std::function<v1::Facts()> look_;         // what reboots compare
   std::function<void(v1::Facts)> on_back_;  // told what is there after one
+  absl::Duration return_patience_ = absl::Milliseconds(100);
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;
 };

@@ -66,11 +66,11 @@ TEST_F(EngineTest, RolesWithoutAPathBetweenThemRunSideBySide) {
   // Each waits for the other: run one after the other, they would never end.
   node_.during_apply["file[/l]"] = [&](ApplyObserver&) {
     left.Notify();
-    EXPECT_TRUE(right.WaitForNotificationWithTimeout(absl::Seconds(10)));
+    EXPECT_TRUE(right.WaitForNotificationWithTimeout(absl::Minutes(1)));
   };
   node_.during_apply["file[/r]"] = [&](ApplyObserver&) {
     right.Notify();
-    EXPECT_TRUE(left.WaitForNotificationWithTimeout(absl::Seconds(10)));
+    EXPECT_TRUE(left.WaitForNotificationWithTimeout(absl::Minutes(1)));
   };
   EXPECT_TRUE(
       Run(MakePlan(1, {Role("l", {File("l/l", "/l", "1")}), Role("r", {File("r/r", "/r", "1")})}))
@@ -198,10 +198,14 @@ TEST_F(EngineTest, KeepsTheEndOfALongOutput) {
 }
 
 TEST_F(EngineTest, AQueuedPlanThatExpiresIsNotStarted) {
-  absl::Notification go_on;
-  node_.during_apply["file[/1]"] = [&](ApplyObserver&) { go_on.WaitForNotification(); };
+  absl::Notification running, go_on;
+  node_.during_apply["file[/1]"] = [&](ApplyObserver&) {
+    running.Notify();
+    go_on.WaitForNotification();
+  };
   Start();
   EXPECT_TRUE(engine_->Submit(MakePlan(1, {Role("r", {File("r/f", "/1", "1")})})).accepted());
+  ASSERT_TRUE(running.WaitForNotificationWithTimeout(absl::Minutes(1)));
   v1::Plan late = MakePlan(2, {Role("r", {File("r/f", "/2", "1")})});
   const absl::Time expiry = clock_.Now() + absl::Seconds(1);
   late.mutable_expires_at()->set_seconds(absl::ToUnixSeconds(expiry));
@@ -232,7 +236,7 @@ TEST_F(EngineTest, LeavesAStepThatLetGoWhenTheAgentStopsToItsNextLife) {
   node_.during_apply["file[/1]"] = [this](ApplyObserver&) { engine_->Stop(); };
   const v1::Plan plan = MakePlan(1, {Role("a", {File("a/1", "/1", "x"), File("a/2", "/2", "x")})});
   EXPECT_TRUE(engine_->Submit(plan).accepted());
-  for (int i = 0; i < 4000 && !engine_->has_ended(); ++i) clock_.Sleep(absl::Milliseconds(1));
+  for (int i = 0; i < 60'000 && !engine_->has_ended(); ++i) clock_.Sleep(absl::Milliseconds(1));
   EXPECT_TRUE(Results(plan.plan_id()).empty());
   Shutdown();
   node_.apply_errors.clear();

@@ -53,7 +53,7 @@ TEST_F(EngineTest, RepositoriesChangeWhileNoPackageDoes) {
 TEST_F(EngineTest, PackagesOfSeveralRolesComeToThePackageManagerAtOnce) {
   absl::Notification both;
   node_.during_apply["package[a]"] = [&](ApplyObserver&) {
-    EXPECT_TRUE(both.WaitForNotificationWithTimeout(absl::Seconds(10)));
+    EXPECT_TRUE(both.WaitForNotificationWithTimeout(absl::Minutes(1)));
   };
   node_.during_apply["package[b]"] = [&](ApplyObserver&) { both.Notify(); };
   EXPECT_TRUE(

@@ -187,7 +187,7 @@ class PropertyTest : public ::testing::TestWithParam<int> {
     const uint64_t before = last_report_;
     const v1::PlanReceipt receipt = engine_->Submit(plan);
     EXPECT_TRUE(receipt.accepted()) << receipt.reason();
-    for (int i = 0; i < 4000 && !journal_->FindFinished(plan.plan_id()); ++i)
+    for (int i = 0; i < 60'000 && !journal_->FindFinished(plan.plan_id()); ++i)
       clock_.Sleep(absl::Milliseconds(1));
     std::set<std::string> changed;
     size_t steps = 0;

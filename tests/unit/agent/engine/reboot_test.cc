@@ -48,7 +48,7 @@ class RebootRunTest : public EngineTest {
     AwaitDown();
   }
   void AwaitDown() {
-    for (int i = 0; i < 4000 && !engine_->has_ended(); ++i) clock_.Sleep(absl::Milliseconds(5));
+    for (int i = 0; i < 12'000 && !engine_->has_ended(); ++i) clock_.Sleep(absl::Milliseconds(5));
     ASSERT_TRUE(engine_->has_ended());
   }
   void BootAgain() {
@@ -276,6 +276,7 @@ TEST_F(RebootRunTest, AnImageThatDidNotComeUpHasFailed) {
 }
 
 TEST_F(RebootRunTest, WhatIsMountedLateIsWaitedFor) {
+  return_patience_ = absl::Minutes(1);
   look_ = [] { return FactsWith({}, {{"/home", "nfs4"}}); };
   Start();
   RunUntilDown(Kernel());
@@ -289,6 +290,7 @@ TEST_F(RebootRunTest, WhatIsMountedLateIsWaitedFor) {
 
 // The controller lets the node serve after the outcome, by what it knows of it then.
 TEST_F(RebootRunTest, WhatIsThereAgainIsToldBeforeTheOutcome) {
+  return_patience_ = absl::Minutes(1);
   look_ = [] { return FactsWith({"GPU-1"}, {}); };
   Start();
   RunUntilDown(Kernel());

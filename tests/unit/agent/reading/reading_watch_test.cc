@@ -23,13 +23,19 @@ class ReadingWatchTest : public ::testing::Test {
   }
   // Waits for so many readings in all.
   void AwaitReads(int count) {
-    const absl::Time end = absl::Now() + absl::Seconds(10);
+    const absl::Time end = absl::Now() + absl::Seconds(60);
     while (reads_ < count && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
     ASSERT_EQ(reads_, count);
   }
+  // What has been read is due from then on.
+  void AwaitWoken(int count) {
+    const absl::Time end = absl::Now() + absl::Seconds(60);
+    while (woken_ < count && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
+    ASSERT_EQ(woken_, count);
+  }
   // The message that is due, once it is.
   v1::AgentMessage Take() {
-    const absl::Time end = absl::Now() + absl::Seconds(10);
+    const absl::Time end = absl::Now() + absl::Seconds(60);
     while (absl::Now() < end) {
       std::vector<v1::AgentMessage> due = watch_.TakeDue();
       if (!due.empty()) return due.front();
@@ -62,7 +68,7 @@ TEST_F(ReadingWatchTest, MeasuresWhileItIsWanted) {
   ExpectNoMore();
   clock_.Advance(absl::Seconds(2));
   EXPECT_EQ(Take().readings().memory_used_bytes(), 2);
-  EXPECT_EQ(woken_, 2);
+  AwaitWoken(2);
   clock_.Advance(absl::Seconds(4));
   ExpectNoMore();
 }
@@ -114,6 +120,7 @@ TEST_F(ReadingWatchTest, ReadingThatNobodyFetchedIsReplaced) {
     clock_.Advance(absl::Seconds(1));
   }
   AwaitReads(6);
+  AwaitWoken(6);
   EXPECT_EQ(Take().readings().memory_used_bytes(), 6);
   EXPECT_TRUE(watch_.TakeDue().empty());
 }

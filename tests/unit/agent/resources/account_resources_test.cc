@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
 
@@ -120,6 +121,66 @@ TEST_F(UserTest, ThePrimaryGroupNeedNotBeASupplementaryOne) {
       R"(user { name: "ann" primary_group: "users" groups: ["ann", "users", "video"] })",
       {"primary_group", "groups"});
   EXPECT_THAT(node_.accounts.users["ann"].groups, ElementsAre("ann", "video"));
+}
+
+// A machine that had munge before Muster: usermod refuses below a process, when the group has
+// already changed.
+class BusyAccountTest : public ResourceTest {
+ protected:
+  BusyAccountTest() {
+    node_.accounts.groups["munge"] = {.name = "munge", .gid = 121};
+    node_.accounts.users["munge"] = {
+        .name = "munge", .uid = 113, .gid = 121, .home = "/nonexistent"};
+    node_.files.AddFile("/proc/self/mountinfo", kRoot);
+    AddProcess(812, "munged");
+  }
+
+  void AddProcess(int pid, const std::string& name) {
+    const std::string folder = absl::StrCat("/proc/", pid);
+    node_.files.AddFile(folder + "/status", absl::StrCat("Name:\t", name, "\nUid:\t113\n"));
+    node_.files.AddFile(folder + "/mountinfo", kRoot);
+  }
+
+  static constexpr char kRoot[] = "27 1 254:0 / / rw - ext4 /dev/vda rw\n";
+
+  static constexpr char kUser[] = R"(user { name: "munge" uid: 64031 primary_group: "munge" })";
+  static constexpr char kGroup[] = R"(group { name: "munge" gid: 64031 })";
+};
+
+TEST_F(BusyAccountTest, NoIdChangesWhileProcessesRun) {
+  // In check mode, too, an earlier step is not said to mend it.
+  EXPECT_THAT(Make(kGroup)->Check(), StatusIs(absl::StatusCode::kUnavailable, Said()));
+  EXPECT_THAT(Make(kUser)->Check(), StatusIs(absl::StatusCode::kUnavailable, Said()));
+  EXPECT_THAT(Make(kGroup)->Apply(observer_), StatusIs(absl::StatusCode::kUnavailable, Said()));
+  EXPECT_EQ(node_.accounts.groups["munge"].gid, 121u);
+  ExpectInSync(R"(user { name: "munge" uid: 113 })");
+  ExpectConverges(R"(user { name: "munge" uid: 113 shell: "/bin/false" })", {"shell"});
+
+  node_.files.AddFile("/proc/812/status", "Name:\tother\nUid:\t0\t0\t0\t0\n");
+  ExpectConverges(kGroup, {"gid"});
+  ExpectConverges(kUser, {"uid", "primary_group"});
+}
+
+TEST_F(BusyAccountTest, SomeOfManyProcessesAreNamed) {
+  for (int pid = 900; pid < 910; ++pid) AddProcess(pid, "bash");
+  EXPECT_THAT(Make(kUser)->Check(), StatusIs(absl::StatusCode::kUnavailable, Said()));
+}
+
+TEST_F(BusyAccountTest, TheGroupOfOthersChangesBelowThem) {
+  node_.accounts.groups["people"] = {.name = "people", .gid = 121};
+  node_.accounts.groups.erase("munge");
+  ExpectConverges(R"(group { name: "people" gid: 2000 })", {"gid"});
+}
+
+TEST_F(BusyAccountTest, AGroupThatHasOnlyItsNameFromAUserIsNotTheUsers) {
+  node_.accounts.users["munge"].gid = 100;
+  ExpectConverges(kGroup, {"gid"});
+}
+
+// The machine that builds an image has processes, but none of the image's accounts.
+TEST_F(BusyAccountTest, NothingRunsInARoot) {
+  node_.context.is_running = false;
+  ExpectConverges(kGroup, {"gid"});
 }
 
 class GroupTest : public ResourceTest {};

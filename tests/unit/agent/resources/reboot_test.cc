@@ -11,7 +11,10 @@ using ::testing::IsEmpty;
 
 class RebootTest : public ResourceTest {
  protected:
-  RebootTest() { node_.files.AddFile("/proc/sys/kernel/osrelease", "6.1.0-18-cloud-amd64\n"); }
+  RebootTest() {
+    node_.files.AddFile("/proc/sys/kernel/osrelease", "6.1.0-18-cloud-amd64\n");
+    node_.files.AddFile("/proc/cmdline", "BOOT_IMAGE=/vmlinuz boot=live quiet\n");
+  }
   void AddKernel(const std::string& release, bool with_modules = true) {
     node_.files.AddFile("/boot/vmlinuz-" + release, "");
     if (with_modules) node_.files.AddDirectory("/lib/modules/" + release);
@@ -52,6 +55,19 @@ TEST_F(RebootTest, PackagesAskForItInDebiansWay) {
   EXPECT_EQ(Why(), "/run/reboot-required");
   node_.files.AddFile("/run/reboot-required.pkgs", "linux-image-6.1.0-20\nlibc6\n");
   EXPECT_EQ(Why(), "/run/reboot-required (linux-image-6.1.0-20, libc6)");
+}
+
+// Its boot loader starts the kernel of the image, and one in memory has lost the packages by then.
+TEST_F(RebootTest, ANodeThatRunsAnImageDoesNotRebootForWhatAnotherBootWouldNotHave) {
+  AddKernel("6.1.0-20-cloud-amd64");
+  node_.files.AddFile("/proc/cmdline", "boot=muster muster.image=worker@1a2b muster.slot=a\n");
+  EXPECT_EQ(Why(), "");
+  node_.files.AddFile("/run/reboot-required", "*** System restart required ***\n");
+  EXPECT_EQ(Why(), "/run/reboot-required") << "its disk keeps what a package or task has changed";
+  node_.files.AddFile("/proc/cmdline", "initrd=initrd boot=muster muster.root=http://s/root\n");
+  EXPECT_EQ(Why(), "");
+  EXPECT_THAT(Make("reboot { when: REBOOT_WHEN_ALWAYS }")->Check().value(),
+              ElementsAre(Change{"reboot", "", "the playbook asks for it"}));
 }
 
 TEST_F(RebootTest, AlwaysNeedsNoReasonAndStaysSo) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -45,9 +46,16 @@ class WrongClock final : public Clock {
                   absl::Time deadline) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return real_.AwaitUntil(mutex, condition, deadline - ahead);
   }
-  void Sleep(absl::Duration duration) override { real_.Sleep(duration); }
+  void Sleep(absl::Duration duration) override {
+    if (on_sleep) {
+      on_sleep(duration);
+    } else {
+      real_.Sleep(duration);
+    }
+  }
 
   absl::Duration ahead;
+  std::function<void(absl::Duration)> on_sleep;  // in place of sleeping
 
  private:
   RealClock real_;
@@ -210,6 +218,25 @@ TEST_F(JoinTest, AJoinThatAWrongClockHasRefusedGoesOnWithAnotherToken) {
   EXPECT_EQ(server_.requests[0].csr_pem(), server_.requests[1].csr_pem());
 }
 
+// The controller admitted it, ended its membership of before, and the machine refused the answer.
+TEST_F(JoinTest, AMachineWhoseClockIsBehindIsNotEnrolled) {
+  clock_.ahead = -absl::Hours(48);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr("the controller's authority was made")));
+  EXPECT_TRUE(server_.requests.empty());
+  clock_.ahead = absl::ZeroDuration();
+  ASSERT_OK(Run());
+  clock_.ahead = -absl::Hours(1);
+  for (const bool force : {false, true}) {
+    options_.force = force;
+    EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                HasSubstr("its certificate was made")));
+  }
+  EXPECT_EQ(server_.requests.size(), 1u);
+  clock_.on_sleep = [](absl::Duration) {};
+  EXPECT_TRUE(HasJoined(options_, paths_, files_, clock_).value());
+}
+
 TEST_F(JoinTest, AMachineThatTheControllerDoesNotContinueIsANewOne) {
   server_.lose_first_answer = true;
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cable")));
@@ -245,6 +272,52 @@ TEST_F(JoinTest, AMachineWhoseCertificateHasExpiredKeepsItsUuidUnderTheSameName)
   ASSERT_OK(Run());
   EXPECT_EQ(server_.requests[2].node_uuid(), uuid);
   EXPECT_NE(server_.requests[3].node_uuid(), uuid) << "it was removed meanwhile";
+}
+
+// A machine that boots from its disk looks at each boot whether it has to ask.
+TEST_F(JoinTest, AMachineThatBootsAsksUnlessItIsANode) {
+  absl::Duration slept;
+  const auto has_joined = [&] {
+    slept = absl::ZeroDuration();
+    clock_.on_sleep = [&](absl::Duration duration) { slept += duration; };
+    const bool answer = HasJoined(options_, paths_, files_, clock_).value();
+    clock_.on_sleep = nullptr;
+    return answer;
+  };
+  options_.token.clear();
+  EXPECT_FALSE(has_joined());
+  server_.lifetime = absl::Hours(1);
+  ASSERT_OK(Run());
+  EXPECT_TRUE(has_joined());
+  server_.lifetime = absl::Hours(24);
+  clock_.ahead = absl::Hours(2);
+  EXPECT_FALSE(has_joined()) << "its certificate has expired";
+  EXPECT_EQ(slept, absl::Minutes(1)) << "the clock could have been wrong";
+  ASSERT_OK(Run());
+  EXPECT_TRUE(has_joined());
+  ASSERT_OK(MarkTurnedAway(paths_, files_));
+  EXPECT_FALSE(has_joined()) << "it was removed or locked";
+  EXPECT_EQ(slept, absl::ZeroDuration());
+  ASSERT_OK(Run());
+  EXPECT_TRUE(has_joined());
+  EXPECT_EQ(server_.asked.size(), 3u);
+}
+
+// The controller would take it for one that has lost what it had passed.
+TEST_F(JoinTest, AMachineWhoseClockIsYetToBeSetDoesNotAsk) {
+  options_.token.clear();
+  ASSERT_OK(Run());
+  clock_.ahead = absl::Hours(24 * 365 * 20);
+  clock_.on_sleep = [this](absl::Duration) { clock_.ahead = absl::ZeroDuration(); };
+  EXPECT_TRUE(HasJoined(options_, paths_, files_, clock_).value());
+}
+
+TEST_F(JoinTest, AClockThatIsBehindDoesNotHideThatTheCertificateHasExpired) {
+  server_.lifetime = absl::Hours(1);
+  ASSERT_OK(Run());
+  clock_.ahead = -absl::Hours(24 * 365);
+  clock_.on_sleep = [this](absl::Duration) { clock_.ahead = absl::Hours(2); };
+  EXPECT_FALSE(HasJoined(options_, paths_, files_, clock_).value());
 }
 
 TEST_F(JoinTest, AMachineWhoseCertificateHasExpiredIsAnotherUnderAnotherName) {

@@ -36,17 +36,28 @@ TEST(RenewalTest, TriesAgainWithinAMinuteWhenItWasTold) {
 }
 
 TEST(RenewalTest, SaysWhatToDoAboutAnExpiredCertificate) {
-  EXPECT_EQ(ExpiryRemedy(kDay, kDay.not_after - absl::Seconds(1), "c001"), "");
-  EXPECT_THAT(ExpiryRemedy(kDay, kDay.not_after + absl::Hours(3), "c001"),
+  EXPECT_EQ(ValidityRemedy(kDay, kDay.not_after - absl::Seconds(1), "c001"), "");
+  EXPECT_THAT(ValidityRemedy(kDay, kDay.not_after + absl::Hours(3), "c001"),
               ::testing::AllOf(HasSubstr("expired 3h ago"), HasSubstr("--nodes c001")));
+}
+
+// A machine whose battery is empty was told to give up its membership.
+TEST(RenewalTest, AClockThatIsBehindIsToBeSet) {
+  EXPECT_EQ(ValidityRemedy(kDay, kDay.not_before, "c001"), "");
+  EXPECT_THAT(
+      ValidityRemedy(kDay, absl::UnixEpoch() + absl::Seconds(30), "c001"),
+      ::testing::AllOf(HasSubstr("clock (1970-01-01 00:00:30Z)"), HasSubstr("timedatectl set-time"),
+                       ::testing::Not(HasSubstr("token"))));
 }
 
 TEST(RenewalTest, SaysWhatToDoWhenTheConnectionIsRefused) {
   EXPECT_EQ(RefusalRemedy("last error: Connection refused"), "");
   EXPECT_THAT(RefusalRemedy("UNAVAILABLE: ipv4:10.0.0.1:7443: Socket closed"),
-              HasSubstr("join --force"));
+              ::testing::ContainsRegex("timedatectl.*join --force"));
   EXPECT_THAT(RefusalRemedy("SSL_ERROR_SSL: certificate verify failed"),
-              HasSubstr("authority that this node joined"));
+              ::testing::AllOf(::testing::ContainsRegex("timedatectl.*join --force"),
+                               HasSubstr("authority that this node joined"),
+                               HasSubstr("muster ca renew-controller")));
 }
 
 }  // namespace

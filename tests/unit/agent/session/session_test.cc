@@ -11,6 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "agent/command/command_supervisor.h"
 #include "agent/health/health_monitor.h"
+#include "agent/health/renewal_trouble.h"
 #include "agent/reading/reading_watch.h"
 #include "agent/session/controller_stream.h"
 #include "agent/session/permit_requests.h"
@@ -90,13 +91,16 @@ class SessionTest : public ::testing::Test {
     journal_ =
         Journal::Open({.directory = paths_.JournalDirectory(), .node_uuid = kNode}, clock_).value();
     mailbox_ = std::make_unique<Mailbox>([this](absl::string_view note) {
+      if (on_note_) on_note_(note);
       absl::MutexLock lock(&mutex_);
       notes_ += std::string(note) + "\n";
     });
     if (told_early_.has_value()) mailbox_->AddFacts(*std::move(told_early_));
     reboots_ = std::make_unique<PermitRequests>("boot", files_, accounts_, *mailbox_, clock_);
     engine_ = std::make_unique<Engine>(
-        Engine::Options{.node_uuid = kNode, .reboots = {.boot_id = "boot", .gate = reboots_.get()}},
+        Engine::Options{.node_uuid = kNode,
+                        .reboots = {.boot_id = "boot", .gate = reboots_.get()},
+                        .run = {.tick = absl::Minutes(1)}},
         [this](const v1::Step& step, bool want_diff) { return node_.Make(step); }, *journal_,
         clock_, *mailbox_);
     engine_->Start();
@@ -166,7 +170,7 @@ class SessionTest : public ::testing::Test {
     readings_->Start();
     session_ = std::make_unique<Session>(options, paths_, files_, *engine_, *journal_, *mailbox_,
                                          *reboots_, *checks_, *slurm_, *commands_, *health_,
-                                         *readings_, facts_, channel_, clock_);
+                                         renewal_, *readings_, facts_, channel_, clock_);
     thread_ = std::thread([this] { session_->Run(); });
   }
   void Stop() {
@@ -229,6 +233,7 @@ class SessionTest : public ::testing::Test {
   CurrentChannel channel_;
   absl::Mutex mutex_;
   std::string notes_;
+  std::function<void(absl::string_view)> on_note_;  // to be set before the session starts
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Mailbox> mailbox_;
   std::optional<v1::FactsReport> told_early_;  // before there is a connection
@@ -239,6 +244,7 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<CommandSupervisor> commands_;
   health::Trends trends_;
   health::GpuNames gpus_;
+  health::RenewalTrouble renewal_;
   std::unique_ptr<health::HealthMonitor> health_;
   std::unique_ptr<ReadingWatch> readings_;
   std::unique_ptr<Session> session_;
@@ -450,7 +456,7 @@ TEST_F(SessionTest, RunsAPlanAndTellsEveryStepOnce) {
   EXPECT_EQ(controller_.reports.size(), 21u);
   EXPECT_EQ(controller_.repeated_reports, 0);
   // The journal forgets the reports that the controller has.
-  for (int i = 0; i < 500 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
+  for (int i = 0; i < 6000 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
     clock_.Sleep(absl::Milliseconds(10));
   }
   EXPECT_TRUE(journal_->ReportsAfter(0, 1).empty());
@@ -525,7 +531,7 @@ TEST_F(SessionTest, AWorkingPlanSurvivesTheLossOfItsConnection) {
   running.WaitForNotification();
   controller_.Shutdown();
   go_on.Notify();
-  for (int i = 0; i < 500 && !journal_->FindFinished("r-1/0").has_value(); ++i) {
+  for (int i = 0; i < 6000 && !journal_->FindFinished("r-1/0").has_value(); ++i) {
     clock_.Sleep(absl::Milliseconds(10));
   }
   controller_.Restart();
@@ -538,7 +544,7 @@ TEST_F(SessionTest, APlanThatIsOverIsAnsweredWithItsOutcome) {
   const v1::Plan plan = MakePlan(1, 2);
   SendPlan(plan);
   ASSERT_TRUE(controller_.Await([](auto& c) { return HasOutcome(c, "r-1/0"); }));
-  for (int i = 0; i < 500 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
+  for (int i = 0; i < 6000 && !journal_->ReportsAfter(0, 1).empty(); ++i) {
     clock_.Sleep(absl::Milliseconds(10));
   }
   // As a controller that lost its store would.
@@ -564,7 +570,7 @@ TEST_F(SessionTest, CancelReachesTheEngine) {
   v1::ControllerMessage cancel;
   cancel.mutable_cancel_plan()->set_plan_id("r-1/0");
   controller_.Send(cancel);
-  for (int i = 0; i < 500 && !journal_->IsCancelRequested("r-1/0"); ++i) {
+  for (int i = 0; i < 6000 && !journal_->IsCancelRequested("r-1/0"); ++i) {
     clock_.Sleep(absl::Milliseconds(10));
   }
   go_on.Notify();
@@ -588,6 +594,22 @@ TEST_F(SessionTest, RenewsItsCertificateAtHalfLifeAndConnectsWithIt) {
   EXPECT_TRUE(files_.Stat(paths_.Reserve())->has_value()) << "for the next one, on a full disk";
 }
 
+TEST_F(SessionTest, AProbeHearsWhyARenewalOfThisConnectionFailed) {
+  absl::Notification go_on;
+  controller_.on_renew = [&](const v1::RenewCertificateRequest&, v1::RenewCertificateResponse*) {
+    go_on.WaitForNotification();
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the store is full");
+  };
+  Join(-absl::Hours(20), absl::Hours(4));
+  renewal_.Set("of an earlier connection");
+  Start();
+  EXPECT_TRUE(controller_.Await([](auto& c) { return c.hellos == 1; }));
+  EXPECT_EQ(renewal_.Get(), "");
+  go_on.Notify();
+  while (renewal_.Get().empty()) clock_.Sleep(absl::Milliseconds(10));
+  EXPECT_THAT(renewal_.Get(), HasSubstr("the store is full"));
+}
+
 TEST_F(SessionTest, RenewsAFreshCertificateWithinSecondsWhenToldTo) {
   controller_.on_renew = [this](const v1::RenewCertificateRequest& request,
                                 v1::RenewCertificateResponse* response) {
@@ -605,14 +627,28 @@ TEST_F(SessionTest, RenewsAFreshCertificateWithinSecondsWhenToldTo) {
 
 TEST_F(SessionTest, WhoIsTurnedAwayHearsHowToComeBackAndMayJoinAgain) {
   controller_.Refuse({grpc::StatusCode::PERMISSION_DENIED, "this node was removed: sold"});
+  bool may_join = false;
+  on_note_ = [&](absl::string_view note) {
+    if (absl::StrContains(note, "sold")) may_join = WasTurnedAway(paths_, files_).value();
+  };
   Start();
   // The second greeting is welcomed.
   ASSERT_TRUE(controller_.Await([](FakeController& c) { return c.hellos > 0; }));
   Stop();
-  EXPECT_TRUE(WasTurnedAway(paths_, files_).value());
+  EXPECT_TRUE(may_join);
   EXPECT_THAT(notes_, HasSubstr("removed: sold; to admit it again: `muster node bootstrap --ssh "
                                 "c001`"));
+  ASSERT_OK(MarkTurnedAway(paths_, files_));
   Join(-absl::Hours(1), absl::Hours(23));
+  EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
+}
+
+// A controller whose store was missing for a while has turned all nodes away.
+TEST_F(SessionTest, WhoIsWelcomedAgainIsNotTurnedAwayAnyMore) {
+  Join(-absl::Hours(1), absl::Hours(23));
+  ASSERT_OK(MarkTurnedAway(paths_, files_));
+  Start();
+  ASSERT_TRUE(controller_.Await([](auto& c) { return c.facts == 1; }));
   EXPECT_FALSE(WasTurnedAway(paths_, files_).value());
 }
 
@@ -654,7 +690,7 @@ TEST_F(SessionTest, AnExpiredCertificateNamesTheRemedy) {
   Join(-absl::Hours(30), -absl::Hours(6));
   controller_.Shutdown();
   Start();
-  for (int i = 0; i < 500 && notes().empty(); ++i) clock_.Sleep(absl::Milliseconds(10));
+  for (int i = 0; i < 6000 && notes().empty(); ++i) clock_.Sleep(absl::Milliseconds(10));
   EXPECT_THAT(notes(), HasSubstr("certificate expired 6h"));
   EXPECT_THAT(notes(), HasSubstr("muster token create --nodes c001"));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/state/journal.h"
+#include "agent/state/journal_codec.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
@@ -289,6 +291,36 @@ TEST_F(JournalFaultTest, WholeJournalOpensOnAFullDisk) {
   auto journal = Open();
   EXPECT_THAT(journal->opening_note(), HasSubstr("No space left"));
   EXPECT_EQ(Describe(*journal), reads_[8]);
+}
+
+TEST_F(JournalFaultTest, TornOrDamagedJournalOpensOnAFullDisk) {
+  v1::JournalRecord record;
+  *record.mutable_plan_accepted()->mutable_plan() = MakePlan(3);
+  const std::string frame = FrameRecord(record);
+  for (const bool is_torn : {true, false}) {
+    SCOPED_TRACE(is_torn);
+    Anew();
+    {
+      auto journal = Open();
+      for (size_t row = 0; row < 8; ++row) ASSERT_OK(kLife[row].act(*journal));
+    }
+    std::string rest = is_torn ? frame.substr(0, frame.size() / 2) : frame;
+    rest.back() = static_cast<char>(~rest.back());
+    std::ofstream(dir_->path() + "/journal", std::ios::binary | std::ios::app) << rest;
+    // The description of the damage and the new journal; the lock exists.
+    disk_->FailAt(2, is_torn ? 1 : 2, ENOSPC);
+    auto journal = Open();
+    EXPECT_THAT(journal->opening_note(), HasSubstr("No space left"));
+    EXPECT_EQ(Describe(*journal), reads_[8]);
+    ASSERT_OK(Intend(*journal, "r-2/0", "a"));
+    const std::string read = Describe(*journal);
+    journal.reset();
+    disk_->Mend();
+    disk_->CutPower();
+    journal = Open();
+    EXPECT_EQ(journal->opening_note(), "");
+    EXPECT_EQ(Describe(*journal), read);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "agent/sys/dnf/dnf_output.h"
 
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -60,11 +61,24 @@ TEST(RpmDatabase, FindsPackagesByNameAndArchitecture) {
   EXPECT_EQ(database.Find("glibc.i686").size(), 1u);
   EXPECT_THAT(database.Find("gpg-pubkey"), IsEmpty());
   EXPECT_THAT(database.Find("libc"), IsEmpty());
+  for (const char* one :
+       {"nvidia-535.1-1.el9", "nvidia-3:535.1-1.el9", "nvidia-535.1-1.el9.x86_64"})
+    EXPECT_EQ(database.Find(one).size(), 1u) << one;
+  EXPECT_EQ(database.Find("glibc-2.34-1").size(), 2u);
+  EXPECT_EQ(database.Find("glibc-2.34-1.i686").size(), 1u);
+  EXPECT_THAT(database.Find("nvidia-535.1"), IsEmpty());
   ASSERT_NE(database.FindNevra("nvidia-3:535.1-1.el9.x86_64"), nullptr);
   EXPECT_EQ(database.FindNevra("nvidia-3:535.1-1.el9.x86_64")->transaction, "11");
   const RpmDatabase twice = RpmDatabase::Parse("tool\t1.9-1\tnoarch\t1\ntool\t1.10-1\tnoarch\t2\n");
   EXPECT_TRUE(twice.has_several_versions());
   EXPECT_EQ(twice.Find("tool").front().version, "1.10-1");
+
+  auto original = std::make_unique<RpmDatabase>(database);
+  const RpmDatabase copy = *original;
+  original.reset();
+  EXPECT_EQ(copy.Find("glibc.i686").front().arch, "i686");
+  EXPECT_EQ(copy.FindNevra("nvidia-3:535.1-1.el9.x86_64")->name, "nvidia");
+  EXPECT_EQ(copy.All().size(), 3u);
 }
 
 const RpmPackage kTool = {"tool", "1.0-1.el9", "noarch", "", ""};

@@ -129,6 +129,26 @@ TEST_F(DnfTest, ReadsTheDatabaseAgainOnlyWhenItChanged) {
   EXPECT_THAT(dnf_.Query({"@core"}, false), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+// As roles name the headers of the running kernel, which stand beside those of other kernels.
+TEST_F(DnfTest, ANameWithVersionAndReleaseIsThatVersionAlone) {
+  constexpr char kRunning[] = "kernel-devel-5.14.0-570.el9";
+  Installed("kernel-devel\t5.14.0-611.el9\tx86_64\t2\n");
+  EXPECT_FALSE(dnf_.Query({kRunning}, false).value()[kRunning].installed);
+  Offer("kernel-devel\t5.14.0-611.el9\tx86_64\tbase\nkernel-devel\t5.14.0-570.el9\tx86_64\tbase\n");
+  PackageStatus status = dnf_.Query({kRunning}, true).value()[kRunning];
+  EXPECT_EQ(status.candidate, "5.14.0-570.el9");
+  EXPECT_THAT(status.available, ElementsAre("5.14.0-570.el9"));
+  Installed("kernel-devel\t5.14.0-570.el9\tx86_64\t1\nkernel-devel\t5.14.0-611.el9\tx86_64\t2\n");
+  for (const std::string name :
+       {"kernel-devel-5.14.0-570.el9", "kernel-devel-5.14.0-570.el9.x86_64"}) {
+    status = dnf_.Query({name}, true).value()[name];
+    EXPECT_TRUE(status.installed) << name;
+    EXPECT_EQ(status.version, "5.14.0-570.el9");
+    EXPECT_THAT(status.older, IsEmpty());
+  }
+  EXPECT_EQ(dnf_.Query({"kernel-devel"}, false).value()["kernel-devel"].version, "5.14.0-611.el9");
+}
+
 TEST_F(DnfTest, OffersTheVersionsOfThisMachineByPriority) {
   files_.AddFile("/etc/yum.repos.d/a.repo", "[site]\npriority=10\n");
   Offer(

@@ -66,7 +66,7 @@ class CheckSupervisorTest : public ::testing::Test {
   }
   // Waits for the next report.
   v1::CheckReport AwaitReport() {
-    const absl::Time patience = absl::Now() + absl::Seconds(20);
+    const absl::Time patience = absl::Now() + absl::Seconds(60);
     while (absl::Now() < patience) {
       for (v1::AgentMessage& message : supervisor_->TakeDue(/*with_updates=*/true)) {
         if (message.has_check_report()) return message.check_report();
@@ -78,7 +78,7 @@ class CheckSupervisorTest : public ::testing::Test {
     return {};
   }
   v1::CheckUpdate AwaitUpdate() {
-    const absl::Time patience = absl::Now() + absl::Seconds(20);
+    const absl::Time patience = absl::Now() + absl::Seconds(60);
     while (absl::Now() < patience) {
       for (v1::AgentMessage& message : supervisor_->TakeDue(/*with_updates=*/true)) {
         if (message.has_check_update()) return message.check_update();
@@ -89,7 +89,7 @@ class CheckSupervisorTest : public ::testing::Test {
     return {};
   }
   int AwaitPid(const std::string& path) {
-    const absl::Time patience = absl::Now() + absl::Seconds(20);
+    const absl::Time patience = absl::Now() + absl::Seconds(60);
     int pid = 0;
     while (absl::Now() < patience) {
       const auto content = files_.Read(path);
@@ -185,7 +185,7 @@ TEST_F(CheckSupervisorTest, EndsAWorkerThatHangsWithAllItsChildren) {
   Script(
       absl::StrCat("trap '' TERM; echo $$ > ", dir_.path(), "/pid; sleep 600 & wait; sleep 600"));
   v1::StartCheck check = Check();
-  *check.mutable_time_limit() = ToProtoDuration(absl::Milliseconds(300));
+  *check.mutable_time_limit() = ToProtoDuration(absl::Seconds(2));
   supervisor_->Start(check);
   const int pid = AwaitPid(dir_.path() + "/pid");
   const v1::CheckReport report = AwaitReport();
@@ -325,7 +325,7 @@ TEST_F(CheckSupervisorTest, ARestartedAgentEndsWhatItsPredecessorLeft) {
   Script(absl::StrCat("trap '' TERM HUP; echo $$ > ", dir_.path(), "/pid; exec sleep 600"));
   supervisor_->Start(Check());
   const int pid = AwaitPid(dir_.path() + "/pid");
-  const absl::Time patience = absl::Now() + absl::Seconds(20);
+  const absl::Time patience = absl::Now() + absl::Seconds(60);
   CheckFiles checks_on_disk(checks(), files_);
   v1::CheckRecord record;
   while (record.pid() == 0 && absl::Now() < patience) {

@@ -12,6 +12,7 @@ namespace {
 using ::muster::testing::Said;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -75,6 +76,16 @@ TEST(MapReader, NamesThePlaceOfAWrongType) {
   EXPECT_THAT(ReadAs<std::vector<std::string>>("k: [[]]"), StatusIs(kInvalid, Said()));
   EXPECT_THAT(ReadAs<std::string>("other: 1"), StatusIs(kInvalid, Said()));
   EXPECT_THAT(ReadAs<std::string>("- 1"), StatusIs(kInvalid, Said()));
+}
+
+TEST(MapReader, NamesAKnownKeyOnceHoweverOftenItWasTaken) {
+  const Document document = ParseOrDie("zzz: 1\n");
+  MapReader reader(document, document.root(), "node");
+  std::string name;
+  EXPECT_OK(reader.Optional("name", &name));
+  reader.Take("name");
+  reader.Allow("role");
+  EXPECT_THAT(std::string(reader.Finish().message()), HasSubstr("(known: name, role)"));
 }
 
 TEST(MapReader, ReportsAllUnknownKeysWithTheNearest) {

@@ -32,5 +32,14 @@ TEST(IpNetwork, OtherTextsAreErrors) {
     EXPECT_FALSE(IpNetwork::Parse(text).ok()) << text;
 }
 
+TEST(IpNetwork, OnlyThisMachineIsLoopback) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.8.0.1", "[::1]"})
+    EXPECT_TRUE(IsLoopbackHost(host)) << host;
+  // A name may begin like an address.
+  for (const char* host : {"", "127.example.org", "127.0.0.1.example.org", "127.", "10.0.0.1",
+                           "::1", "0.0.0.0", "[::]", "localhost.example.org"})
+    EXPECT_FALSE(IsLoopbackHost(host)) << host;
+}
+
 }  // namespace
 }  // namespace muster

@@ -19,5 +19,12 @@ TEST(NearestWord, OffersNothingWhenNothingIsNear) {
   EXPECT_EQ(DidYouMean("rolle", kKeys), " (did you mean 'role'?)");
 }
 
+TEST(NearestWord, OffersNothingWithMoreEditsThanAllowed) {
+  EXPECT_EQ(NearestWord("gpu_cuont", kKeys, 1), "gpu_count");
+  EXPECT_EQ(NearestWord("gpu_cuonts", kKeys, 1), "");
+  EXPECT_EQ(NearestWord("gpu_cuonts", kKeys, 2), "gpu_count");
+  EXPECT_EQ(NearestWord("gpu_count", kKeys, 0), "gpu_count");
+}
+
 }  // namespace
 }  // namespace muster

@@ -190,7 +190,7 @@ TEST_F(HttpClientTest, GivesUpOnAServerThatStalls) {
   const absl::Time start = absl::Now();
   download.cancelled = [&] { return absl::Now() - start > absl::Milliseconds(200); };
   EXPECT_THAT(Fetch(download), StatusIs(absl::StatusCode::kCancelled, Said()));
-  EXPECT_LT(absl::Now() - start, absl::Seconds(5));
+  EXPECT_LT(absl::Now() - start, absl::Seconds(30));
 }
 
 TEST_F(HttpClientTest, FollowsRedirectsToHttpAlone) {

@@ -1,0 +1,22 @@
+// Ids of accounts that would change.
+#pragma once
+
+#include <sys/types.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::agent {
+
+struct ResourceContext;
+struct User;
+
+// OK unless processes of `user` run: no id changes below them, as usermod has it for a uid. `kind`
+// is "uid" or "gid". Unavailable otherwise, and not FailedPrecondition, which check mode takes to
+// be mended by whatever an earlier step or play would change: a first apply changes nearly
+// everything, and its check would foresee nothing of the refusal. A plan that ends the processes
+// itself fails in check mode.
+absl::Status CheckIdMayChange(absl::string_view kind, const User& user, id_t before, id_t after,
+                              ResourceContext& context);
+
+}  // namespace muster::agent
