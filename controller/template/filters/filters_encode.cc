@@ -63,35 +63,43 @@ FilterResult HostlistFold(Call& call) {
   return NewValue(FoldHostlist(std::move(names)));
 }
 
-// Lines "<prefix><host><rest>" that differ only in the host are merged into one with a host list,
-// at the position of the first. Other lines stay.
+// Hosts whose lines "<prefix><host><rest>" are the same, in the same order, share the lines of the
+// first of them, with a host list. Lines without the prefix stay.
 FilterResult FoldLines(Call& call) {
   if (!IsText(*call.input) || !IsText(*call.args[0]))
     return absl::InvalidArgumentError("filter 'fold_lines' needs a text and a prefix");
   const std::string text(Text(call.context, *call.input));
   const std::string prefix(Text(call.context, *call.args[0]));
   struct Line {
-    std::string text;                // the line itself, or the text after the host
-    std::vector<std::string> hosts;  // empty: must not be folded
+    std::string host;  // empty: must not be folded
+    std::string text;  // the line itself, or the text after the host
   };
   std::vector<Line> lines;
-  absl::flat_hash_map<std::string, size_t> by_rest;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!absl::ConsumePrefix(&line, prefix)) {
-      lines.push_back({std::string(line), {}});
+  std::vector<std::string> hosts;                          // in the order of their first lines
+  absl::flat_hash_map<std::string, std::string> lines_of;  // by host
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    absl::string_view host = line;
+    const size_t end =
+        absl::ConsumePrefix(&host, prefix) ? std::min(host.find(' '), host.size()) : 0;
+    if (end == 0) {
+      lines.push_back({"", std::string(line)});
       continue;
     }
-    const size_t end = std::min(line.find(' '), line.size());
-    const std::string rest(line.substr(end));
-    const auto [it, added] = by_rest.try_emplace(rest, lines.size());
-    if (added) lines.push_back({rest, {}});
-    lines[it->second].hosts.emplace_back(line.substr(0, end));
+    lines.push_back({std::string(host.substr(0, end)), std::string(host.substr(end))});
+    const auto [it, added] = lines_of.try_emplace(lines.back().host);
+    if (added) hosts.push_back(it->first);
+    absl::StrAppend(&it->second, lines.back().text, "\n");
   }
+  absl::flat_hash_map<std::string, std::vector<std::string>> same;  // hosts by their lines
+  for (const std::string& host : hosts) same[lines_of[host]].push_back(host);
   std::vector<std::string> out;
-  for (Line& line : lines)
-    out.push_back(line.hosts.empty()
-                      ? std::move(line.text)
-                      : absl::StrCat(prefix, FoldHostlist(std::move(line.hosts)), line.text));
+  for (const Line& line : lines) {
+    if (line.host.empty()) {
+      out.push_back(line.text);
+    } else if (const auto& sharing = same[lines_of[line.host]]; sharing.front() == line.host) {
+      out.push_back(absl::StrCat(prefix, FoldHostlist(sharing), line.text));
+    }
+  }
   return NewValue(absl::StrJoin(out, "\n"));
 }
 

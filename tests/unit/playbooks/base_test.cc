@@ -38,6 +38,88 @@ TEST_F(BaseTest, CloudInitWritesTheNamesOfTheNodes) {
   EXPECT_EQ(node.Run(step.command().unless()), 0);
 }
 
+// logind is masked where users need a job to log in.
+TEST_F(BaseTest, SharedMemoryOfJobsOutlivesSessions) {
+  EXPECT_THAT(File("c001", "/etc/systemd/logind.conf.d/50-muster.conf").content(),
+              HasSubstr("[Login]\nRemoveIPC=no\n"));
+  const v1::Step restart = Step("c001", "restart logind");
+  StandInNode node("logind", {"/etc/"});
+  node.Program("systemctl",
+               R"(case $* in
+                    *is-active*) [[ -e ${0%/bin/*}/runs ]] ;;
+                    *) echo "$*" >>"${0%/bin/*}/calls" ;;
+                  esac)");
+  EXPECT_EQ(node.Run(restart.command().argv()), 0);
+  EXPECT_FALSE(node.Exists("/calls"));
+  node.Write("/runs", "");
+  EXPECT_EQ(node.Run(restart.command().argv()), 0);
+  EXPECT_EQ(node.Read("/calls"), "restart systemd-logind.service\n");
+}
+
+// systemd as far as units go that are enabled, known and active: folders with a file for each.
+// Nothing starts before there is a server.
+constexpr char kMountUnits[] = R"(
+cd ${0%/bin/*}
+unit=${*: -1}
+case $1 in
+  is-enabled) [[ -e enabled/$unit ]] ;;
+  is-active) [[ -e active/$unit ]] ;;
+  show) [[ -e known/$unit ]] && echo loaded || echo not-found ;;
+  start)
+    echo "$*" >>calls
+    [[ -e server ]] || exit 1
+    shift
+    for unit; do touch "active/$unit"; done
+    ;;
+esac
+)";
+
+// A power cut: the nodes were up before the file server, and went on without the homes.
+TEST_F(BaseTest, MountsThatFailAtTheBootAreWaitedFor) {
+  constexpr char kWait[] = "/usr/local/lib/muster/wait-for-mounts";
+  StandInNode node("mounts", {"/etc/", "/usr/local/lib/muster"});
+  node.Install(kWait, File("c001", kWait).content());
+  node.Program("systemctl", kMountUnits);
+  node.Program("systemd-escape", "path=${3#/}; echo \"${path//\\//-}.mount\"");
+  node.Program("sleep", "touch ${0%/bin/*}/server");
+  const auto run = [&](const std::vector<std::string>& argv) {
+    node.Write("/calls", "");
+    return node.Run(argv);
+  };
+  node.Write("/active/other.service", "");
+  EXPECT_EQ(run({kWait}), 0) << "nothing is mounted: " << node.output();
+  EXPECT_EQ(node.Read("/calls"), "");
+
+  constexpr char kOwner[] = "# Written by Muster for mounts[nfs_client]\n[Mount]\n";
+  const std::string units = "/etc/systemd/system/";
+  node.Write(units + "home.mount", absl::StrCat(kOwner, "Options=hard\n"));
+  node.Write(units + "data\\x2da.mount", absl::StrCat(kOwner, "Options=hard,nofailover\n"));
+  node.Write(units + "archive.mount", absl::StrCat(kOwner, "Options=hard,nofail\n"));
+  node.Write(units + "later.mount", kOwner);
+  node.Write(units + "theirs.mount", "[Mount]\n");
+  for (const char* unit : {"home.mount", "data\\x2da.mount", "archive.mount", "theirs.mount"})
+    node.Write(absl::StrCat("/enabled/", unit), "");
+  EXPECT_EQ(run({kWait}), 0) << node.output();
+  EXPECT_EQ(node.Read("/calls"),
+            "start data\\x2da.mount home.mount\nstart data\\x2da.mount home.mount\n");
+  EXPECT_THAT(node.output(), HasSubstr("not mounted yet: data\\x2da.mount home.mount;"));
+  EXPECT_EQ(run({kWait}), 0);
+  EXPECT_EQ(node.Read("/calls"), "") << "all is mounted";
+
+  node.Write("/enabled/beegfs-client.service", "");
+  node.Write("/known/state.mount", "");
+  EXPECT_EQ(run({kWait, "/state/slurmctld"}), 0) << node.output();
+  EXPECT_EQ(node.Read("/calls"), "start state.mount\n");
+}
+
+TEST_F(BaseTest, MountsAreTriedAgainFromTheNextBootOn) {
+  EXPECT_THAT(File("c001", "/etc/systemd/system/muster-mounts.service").content(),
+              HasSubstr("\nExecStart=/usr/local/lib/muster/wait-for-mounts\n"));
+  const v1::UnitResource unit = Step("c001", "from the next boot on").unit();
+  EXPECT_TRUE(unit.enabled());
+  EXPECT_EQ(unit.state(), v1::UNIT_STATE_UNSPECIFIED);
+}
+
 // firewalld as far as its sets of addresses and the sources of a zone go.
 constexpr char kFirewallCmd[] = R"(
 cd "${0%/bin/*}/firewalld"

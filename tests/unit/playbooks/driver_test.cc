@@ -253,6 +253,38 @@ TEST_F(DriverTest, LibrariesOfTheDriversGenerationOfCuda) {
               HasSubstr("Pin: version /[+]cuda12[.]/\n"));
 }
 
+// It begins with another version for each distribution, and a driver runs all of its generation.
+TEST_F(DriverTest, LibrariesAreThoseThatNvidiasRepositoryHas) {
+  const struct {
+    const char *os, *version, *branch, *gpu;
+    std::vector<std::string> libraries;
+  } kCases[] = {
+      {"debian", "12", "535", kTuring, {"libcublas-12-3", "libnccl2"}},
+      {"debian", "12", "570", kTuring, {"libcublas-12-8", "libnccl2"}},
+      {"debian", "12", "520", kTuring, {}},
+      {"debian", "13", "570", kTuring, {}},
+      {"debian", "13", "580", kTuring, {"libcublas-13-1", "libnccl2"}},
+      {"debian", "13", "580", kPascal, {}},
+      {"ubuntu", "22.04", "510", kTuring, {"libcublas-11-7", "libnccl2"}},
+      {"ubuntu", "22.04", "535", kTuring, {"libcublas-12-2", "libnccl2"}},
+      {"ubuntu", "24.04", "550", kTuring, {"libcublas-12-5", "libnccl2"}},
+      {"ubuntu", "24.04", "590", kTuring, {"libcublas-13-1", "libnccl2"}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version, " ", c.branch, " ", c.gpu));
+    GiveNode(c.os, c.version, {c.gpu});
+    UseNvidia(c.branch, "");
+    EXPECT_EQ(Names("libraries of CUDA"), c.libraries);
+  }
+  // A mirror may have more, whether or not it is what the driver came with.
+  GiveNode("ubuntu", "24.04", {kTuring});
+  options_.extra_vars["cuda_version"] = "12.4";
+  EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-12-4", "libnccl2"));
+  UseNvidia("520", "");
+  options_.extra_vars["cuda_version"] = "11.8";
+  EXPECT_THAT(Names("libraries of CUDA"), ElementsAre("libcublas-11-8", "libnccl2"));
+}
+
 // dnf would take the highest generation, which the driver does not run.
 TEST_F(DriverTest, DnfSeesTheNcclOfOneGenerationOfCuda) {
   const struct {

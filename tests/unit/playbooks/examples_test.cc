@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "muster/v1/plan.pb.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/playbooks/site_fixture.h"
 
 namespace muster::controller {
@@ -95,7 +96,19 @@ TEST_F(SiteTest, EveryVariableOfAnExampleIsRead) {
       EXPECT_TRUE(RE2::PartialMatch(readers, absl::StrCat("\\b", variable.name, "\\b")))
           << variable.place.ToString() << ": nothing reads '" << variable.name << "'";
     }
+    EXPECT_OK(CheckVariables(site_, inventory_));
   }
+}
+
+// Without the packet filter, and without a driver.
+TEST_F(SiteTest, AMisspelledVariableOfAShippedRoleIsRefused) {
+  const auto inventory = ParseInventory(
+      {{"cluster.yaml",
+        "cluster: x\nnodes: {login1: {role: login, vars: {external_interfce: eth1}}}\n"
+        "vars:\n  gpu_driver_sorce: debian\n"}});
+  ASSERT_OK(inventory);
+  EXPECT_THAT(CheckVariables(site_, *inventory),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument, testing::Said()));
 }
 
 }  // namespace

@@ -158,6 +158,63 @@ TEST_F(FileSystemClientsTest, BeegfsIsMountedAtOnePlace) {
   }
 }
 
+class BeegfsSecretTest : public RolesFixture {
+ protected:
+  BeegfsSecretTest()
+      : RolesFixture("- play: p\n  hosts: all\n  roles: [beegfs, beegfs_client]\n",
+                     {"beegfs", "beegfs_client"}) {
+    Set(R"({"beegfs_mount": "/beegfs"})");
+  }
+  void UseHost(const std::string& host) {
+    Set(absl::StrCat("{\"beegfs_management_host\": \"", host, "\"}"));
+  }
+
+  static constexpr char kSecret[] = "/etc/beegfs/conn.auth";
+  static constexpr char kClient[] = "/etc/beegfs/beegfs-client.conf";
+};
+
+// Clients got a secret that the servers do not know, and could not mount after their next boot.
+TEST_F(BeegfsSecretTest, ServersOfOthersHaveASecretAlready) {
+  UseInventory(
+      "cluster: x\ndomain: hpc.example\nnodes: {login1: {role: login, address: 10.0.0.1}, c001: "
+      "{role: compute, address: 10.0.0.11}}\n");
+  for (const char* host : {"nas.hpc.example", "login1.other.example", "10.0.0.9", "nas"}) {
+    SCOPED_TRACE(host);
+    UseHost(host);
+    EXPECT_EQ(Compile("c001").error.code(), absl::StatusCode::kNotFound);
+  }
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kNotFound, Said()));
+  EXPECT_TRUE(secrets_.secrets.empty());
+  secrets_.secrets["beegfs_connection"] = "THEIRS";  // also one that an earlier Muster has made
+  EXPECT_EQ(File("c001", kSecret).content(), "THEIRS");
+  for (const char* host : {"login1", "login1.hpc.example", "10.0.0.1"}) {
+    SCOPED_TRACE(host);
+    UseHost(host);
+    EXPECT_EQ(File("c001", kSecret).content(), "THEIRS");
+    secrets_.secrets.clear();
+    EXPECT_EQ(File("c001", kSecret).content(), std::string(128, 'x'));
+    secrets_.secrets["beegfs_connection"] = "THEIRS";
+  }
+}
+
+TEST_F(BeegfsSecretTest, ServersOfOthersMayHaveNone) {
+  UseHost("nas");
+  Set(R"({"beegfs_connection_auth": false})");
+  EXPECT_NE(Step("c001", "connection secret").skip_reason(), "");
+  EXPECT_THAT(File("c001", kClient).content(),
+              HasSubstr("\nconnAuthFile = \nconnDisableAuthentication = true\n"));
+  // Those of the inventory ask for it.
+  Set(R"({"beegfs_disks": [{"service": "storage", "path": "/data"}]})");
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  Set(R"({"beegfs_disks": []})");
+  UseHost("login1");
+  EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  Set(R"({"beegfs_connection_auth": true})");
+  EXPECT_THAT(File("c001", kClient).content(),
+              HasSubstr("\nconnAuthFile = /etc/beegfs/conn.auth\nconnDisableAuthentication = "
+                        "false\n"));
+}
+
 class FileServersTest : public RolesFixture {
  protected:
   FileServersTest()

@@ -160,7 +160,7 @@ TEST_F(FirewallTest, ServicesForPeopleAreOpenOnTheNodeThatHasThem) {
 }
 
 TEST_F(FirewallTest, WhatListensAtThisMachineAloneStaysClosed) {
-  for (const char* listen : {"127.0.0.1:8000", "localhost:8000", "[::1]:8000"}) {
+  for (const char* listen : {"127.0.0.1:300", "localhost:300", "[::1]:300"}) {
     Set(R"({"jupyterhub_host": "login1", "prometheus_host": "login1",
             "grafana_repository": {"uris": ["http://mirror.example"]}})");
     options_.extra_vars["jupyterhub_listen"] = listen;

@@ -35,7 +35,7 @@ load() {  # MODULE [VERSION]
 }
 reboot() { rm -rf "$root"/{run,sys/module}; mkdir -p "$root"/{run,sys/module}; }
 
-sed -E "s#(/sys/(bus|module)|/run/muster|/var/lib/dkms|/lib/modules/)#$root\\1#g" \
+sed -E "s#(/sys/(bus|module|firmware)|/run/muster|/var/lib/(dkms|shim-signed)|/lib/modules/|/etc/(dkms/|os-release))#$root\\1#g" \
   playbooks/roles/cuda_driver/files/gpu-driver >"$work/gpu-driver"
 
 echo "== the installed driver is loaded"
@@ -90,4 +90,32 @@ expect_contains "$output" "the initramfs or the kernel's command line" "what bri
 echo "== nouveau is left alone where there is no NVIDIA GPU"
 rm -r "$root/sys/bus/pci/devices/0000:3b:00.0"
 expect 0 "no GPU" current
+
+echo "== with Secure Boot the certificate is named that DKMS signs with"
+node
+readonly ours=$root/var/lib/dkms/mok.pub shim=$root/var/lib/shim-signed/mok/MOK.der
+mkdir -p "$root"/{sys/firmware/efi/efivars,etc/dkms/framework.conf.d,var/lib/shim-signed/mok}
+echo 'ID=debian' >"$root/etc/os-release"
+printf '\6\0\0\0\1' >"$root/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+printf '#!/bin/sh\necho Key was rejected by service\nexit 1\n' >"$work/bin/modprobe"
+printf '#!/bin/sh\necho it is not enrolled\nexit 1\n' >"$work/bin/mokutil"
+chmod 755 "$work"/bin/*
+certificate_is() {  # FILE WHAT
+  expect 1 "$2" load
+  expect_contains "$output" "\`mokutil --import $1\`" "$2"
+}
+certificate_is "$ours" "DKMS's own"
+: >"$shim"
+certificate_is "$ours" "DKMS's own, beside a boot loader's"
+: >"$ours"
+echo 'ID=ubuntu' >"$root/etc/os-release"
+certificate_is "$shim" "Ubuntu's, beside one that DKMS has left"
+rm "$shim"
+certificate_is "$shim" "Ubuntu's, which its DKMS has yet to make"
+echo 'mok_certificate="/etc/site.der"' >"$root/etc/dkms/framework.conf.d/muster.conf"
+certificate_is /etc/site.der "what is configured"
+# mokutil's exit status is 1 for a key that the firmware knows.
+printf '#!/bin/sh\necho it is already enrolled\nexit 1\n' >"$work/bin/mokutil"
+expect 1 "another reason" load
+[[ $output != *mokutil* ]] || fail "a key that is known is to be enrolled: $output"
 echo PASSED

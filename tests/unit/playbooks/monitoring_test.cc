@@ -1,5 +1,6 @@
-// The roles prometheus and grafana: who may use Alertmanager and Grafana.
+// The roles prometheus and grafana: who may use Alertmanager and Grafana, and what nodes may say.
 #include <filesystem>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,39 @@ class MonitoringTest : public RolesFixture {
             "grafana_repository": {"uris": ["http://mirror.example"], "key": "KEY"}})");
   }
 };
+
+// Root of a node writes what it likes into its exporter.
+TEST_F(MonitoringTest, ANodeMeasuresItselfAloneAndWithinBounds) {
+  const std::string settings = File("login1", "/etc/prometheus/prometheus.yml").content();
+  const size_t nodes = settings.find("- job_name: nodes\n");
+  ASSERT_NE(nodes, std::string::npos);
+  const std::string job = settings.substr(nodes);
+  for (const char* bound : {"sample_limit: 20000", "label_limit: 64", "body_size_limit: 16MB"})
+    EXPECT_THAT(job, HasSubstr(absl::StrCat("\n    ", bound, "\n")));
+  const auto pattern_of = [&](const std::string& labels, const std::string& action) {
+    const std::string before = "{source_labels: " + labels + ", regex: '";
+    const size_t at = job.find(before) + before.size();
+    const size_t end = job.find("', action: " + action + "}", at);
+    EXPECT_NE(end, std::string::npos) << labels;
+    return std::regex(job.substr(at, end - at));
+  };
+  const std::regex dropped = pattern_of("[__name__]", "drop");
+  const std::regex kept = pattern_of("[__name__, node]", "keep");
+  const auto is_taken = [&](const std::string& name, const std::string& node) {
+    return !std::regex_match(name, dropped) && std::regex_match(name + ";" + node, kept);
+  };
+  for (const char* name : {"muster_nodes", "muster_node_connected", "muster_health_drained_nodes",
+                           "muster_rollouts", "muster_slurm_gate_trouble",
+                           "muster_authority_expiry_timestamp_seconds", "muster_calls_total"}) {
+    EXPECT_FALSE(is_taken(name, "login1")) << name;
+  }
+  for (const char* name : {"slurm_up", "slurm_nodes"}) {
+    EXPECT_TRUE(is_taken(name, "login1")) << name;
+    EXPECT_FALSE(is_taken(name, "c001")) << name;
+  }
+  for (const char* name : {"node_load1", "muster_gpu_count", "process_open_fds", "sl", "s", "up"})
+    EXPECT_TRUE(is_taken(name, "c001")) << name;
+}
 
 // The suffix __FILE is one of Grafana's containers.
 TEST_F(MonitoringTest, GrafanaReadsTheFileOfItsPassword) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/unit/playbooks/roles_fixture.h"
+#include "tests/unit/playbooks/stand_in_node.h"
 
 namespace muster::controller {
 namespace {
@@ -126,11 +127,13 @@ TEST_F(NodeServicesTest, JupyterHubIsOnOneLoginNodeAndServersOnWorkers) {
   Set(R"({"jupyterhub_host": "login1", "jupyterhub_most_gpus": 4, "jupyterhub_admins": "boss"})");
   EXPECT_THAT(
       File("login1", kHub).content(),
-      AllOf(HasSubstr("\nc.JupyterHub.bind_url = \"http://127.0.0.1:8000\"\n"),
-            HasSubstr("\nc.JupyterHub.hub_bind_url = \"http://10.0.0.1:8081\"\n"),
+      AllOf(HasSubstr("\nc.JupyterHub.bind_url = \"http://127.0.0.1:300\"\n"),
+            HasSubstr("\nc.JupyterHub.hub_bind_url = \"http://10.0.0.1:301\"\n"),
             HasSubstr("\nc.Authenticator.admin_users = set([\"boss\"])\n"),
             HasSubstr("\n    c.Authenticator.allow_all = True\n"), Not(HasSubstr("allowed_groups")),
-            Not(HasSubstr("ssl_")), HasSubstr("\nc.SlurmSpawner.most_gpus = 4\n"),
+            Not(HasSubstr("ssl_")), Not(HasSubstr("subdomain_host")),
+            HasSubstr("\nc.ConfigurableHTTPProxy.api_url = \"http://127.0.0.1:302\"\n"),
+            HasSubstr("\nc.SlurmSpawner.most_gpus = 4\n"),
             HasSubstr("\nc.Spawner.args = [\"jupyterhub-singleuser\"]\n")));
   EXPECT_EQ(File("login1", kHub).mode(), 0600u);
   EXPECT_TRUE(Step("c001", "no JupyterHub on workers").unit().masked());
@@ -140,13 +143,41 @@ TEST_F(NodeServicesTest, JupyterHubIsOnOneLoginNodeAndServersOnWorkers) {
 
   Set(R"({"jupyterhub_host": "login2", "jupyterhub_listen": "[::]:443", "jupyterhub_groups": "people",
           "jupyterhub_tls_certificate": "/etc/ssl/hub.pem", "jupyterhub_tls_key": "/etc/ssl/hub.key",
+          "jupyterhub_subdomain_host": "https://hub.example",
           "jupyterhub_extra_config": "c.Spawner.default_url = '/lab'"})");
   EXPECT_THAT(File("login2", kHub).content(),
               AllOf(HasSubstr("\nc.JupyterHub.bind_url = \"https://[::]:443\"\n"),
                     HasSubstr("\nc.JupyterHub.ssl_key = \"/etc/ssl/hub.key\"\n"),
-                    HasSubstr("\nc.JupyterHub.hub_bind_url = \"http://[2001:db8::2]:8081\"\n"),
+                    HasSubstr("\nc.JupyterHub.subdomain_host = \"https://hub.example\"\n"),
+                    HasSubstr("\nc.JupyterHub.hub_bind_url = \"http://[2001:db8::2]:301\"\n"),
                     HasSubstr("\nc.LocalAuthenticator.allowed_groups = set([\"people\"])\n"),
                     Not(HasSubstr("allow_all")), HasSubstr("\nc.Spawner.default_url = '/lab'\n")));
+}
+
+// Whoever took the old port next was given the passwords that a web server still brought there.
+TEST_F(NodeServicesTest, JupyterHubLeavesAPortOfUsersOnlyWhenNothingLeadsThere) {
+  Set(R"({"jupyterhub_host": "login1"})");
+  const v1::CommandResource command =
+      Step("login1", "nothing leads to a port that JupyterHub leaves to users").command();
+  EXPECT_TRUE(command.changes_nothing());
+  StandInNode node("jupyterhub-port", {"/etc/"});
+  EXPECT_EQ(node.Run(command.argv()), 0) << "a first installation";
+  node.Write(kHub, "import sys\nc.JupyterHub.bind_url = \"http://127.0.0.1:8000\"\n");
+  EXPECT_EQ(node.Run(command.argv()), 1);
+  EXPECT_THAT(node.output(), AllOf(HasSubstr("has port 8000 and is to have port 300"),
+                                   HasSubstr("muster_config.py on ")));
+  node.Write(kHub, "c.JupyterHub.bind_url = \"https://[::]:443\"\n");
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+  node.Write(kHub, File("login1", kHub).content());
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+}
+
+// Only the node that has the ports is refused.
+TEST_F(NodeServicesTest, PortsOfJupyterHubThatUsersCouldTakeLeaveOtherNodesAlone) {
+  Set(R"({"jupyterhub_host": "login1", "jupyterhub_listen": "127.0.0.1:8000"})");
+  EXPECT_FALSE(Compile("login1").error.ok());
+  EXPECT_OK(Compile("login2").error);
+  EXPECT_OK(Compile("c001").error);
 }
 
 // A shared environment has what no package of the distribution has.
@@ -164,6 +195,7 @@ TEST_F(NodeServicesTest, WorkersWithoutAPackageOfJupyterHubTakeItFromASharedEnvi
 TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
   const struct {
     const char *what, *variables;
+    const char* node = "c001";
   } kCases[] = {
       {"logs on a worker", R"({"log_host": "c001"})"},
       {"a port that is none", R"({"log_port": 70000})"},
@@ -178,8 +210,16 @@ TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
       {"a certificate without its key",
        R"({"jupyterhub_host": "login1", "jupyterhub_tls_certificate": "/etc/ssl/hub.pem"})"},
       {"passwords in the clear",
-       R"({"jupyterhub_host": "login1", "jupyterhub_listen": "10.0.0.1:8000"})"},
-      {"one port for two", R"({"jupyterhub_host": "login1", "jupyterhub_hub_port": 8000})"},
+       R"({"jupyterhub_host": "login1", "jupyterhub_listen": "10.0.0.1:300"})"},
+      {"one port for two", R"({"jupyterhub_host": "login1", "jupyterhub_hub_port": 300})"},
+      {"a port for browsers that a user could take",
+       R"({"jupyterhub_host": "login1", "jupyterhub_listen": "127.0.0.1:8000"})", "login1"},
+      {"a port of the hub that a user could take",
+       R"({"jupyterhub_host": "login1", "jupyterhub_hub_port": 1024})", "login1"},
+      {"a port of the proxy that a user could take",
+       R"({"jupyterhub_host": "login1", "jupyterhub_proxy_port": 8001})", "login1"},
+      {"a name without a scheme",
+       R"({"jupyterhub_host": "login1", "jupyterhub_subdomain_host": "hub.example"})"},
       {"a partition that is none",
        R"({"jupyterhub_host": "login1", "jupyterhub_partitions": ["gpu"]})"},
       {"no time", R"({"jupyterhub_host": "login1", "jupyterhub_most_hours": 0})"},
@@ -192,7 +232,7 @@ TEST_F(NodeServicesTest, RefusesContradictionsWithTheirRemedy) {
     options_.extra_vars = {};
     Set(R"({"log_host": "login1"})");
     Set(c.variables);
-    EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+    EXPECT_THAT(Compile(c.node).error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
   options_.extra_vars = {};
   Set(R"({"log_host": "login1"})");

@@ -1,6 +1,7 @@
 // The roles people, sssd and container_runtime: the groups of the inventory, the accounts of a
 // directory, and ids in containers.
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -182,6 +183,22 @@ TEST_F(PeopleTest, UsersOfADirectoryHaveTheIdsInContainersThatTheSiteGivesThem) 
   Set(R"({"sssd_id_mapping": true,
           "container_extra_subids": [{"name": "zoe", "start": 2000000000}]})");
   EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+// Slurm hands it the variable of a session on a login node.
+TEST_F(PeopleTest, PodmanInAJobNeedsNoFolderOfALogin) {
+  Set(R"({"container_runtimes": ["podman"]})");
+  constexpr char kPodman[] = "/usr/local/lib/muster/podman";
+  StandInNode node("podman", {"/usr/", "/run/"});
+  node.Install(kPodman, File("c001", kPodman).content());
+  node.Install("/usr/bin/podman", "#!/bin/bash\necho \"${XDG_RUNTIME_DIR-none} $*\"\n");
+  const std::vector<std::string> argv = {
+      "env", "XDG_RUNTIME_DIR=/run/user/7", "bash", kPodman, "run", "a b"};
+  EXPECT_EQ(node.Run(argv), 0);
+  EXPECT_EQ(node.output(), "none run a b\n");
+  node.Write("/run/user/7/bus", "");
+  EXPECT_EQ(node.Run(argv), 0);
+  EXPECT_EQ(node.output(), absl::StrCat(node.root(), "/run/user/7 run a b\n"));
 }
 
 }  // namespace

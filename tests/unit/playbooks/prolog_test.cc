@@ -118,6 +118,36 @@ TEST_F(PrologTest, AMissingGpuStopsTheJob) {
   EXPECT_EQ(Run(kProlog, "0,1"), "exit 1: nvidia-smi does not list /dev/nvidia1\n");
 }
 
+// Slurm numbers GPUs by their places in its list: in NVML's order here, which is that of the bus.
+TEST_F(PrologTest, AGpuOfTheJobIsKnownByItsPlace) {
+  auto& facts = facts_["c001"];
+  facts["gpus"] = {{{"device_path", "/dev/nvidia1"}, {"slurm_type", "a100"}},
+                   {{"device_path", "/dev/nvidia0"}, {"slurm_type", "a100"}}};
+  facts["slurm"]["gpu_autodetect"] = "nvml";
+  Write("/smi", Gpu(0, 900, Process(4194399, "C")) + Gpu(1, 4));
+  EXPECT_THAT(Run(kEpilog, "0"), IsEmpty()) << "another job's GPU";
+  EXPECT_THAT(Run(kEpilog, "1"), StartsWith("exit 1: /dev/nvidia0 still has process 4194399"));
+  Write("/smi", Gpu(1, 4));
+  EXPECT_THAT(Run(kProlog, "0"), IsEmpty());
+  EXPECT_EQ(Run(kProlog, "0,1"), "exit 1: nvidia-smi does not list /dev/nvidia0\n");
+}
+
+// Without NVML gres.conf names the files, and Slurm takes the types in slurm.conf's order.
+TEST_F(PrologTest, GpusOfTwoModelsStandByModel) {
+  auto& facts = facts_["c001"];
+  facts["gpus"] = {{{"device_path", "/dev/nvidia0"}, {"slurm_type", "h100"}},
+                   {{"device_path", ""}, {"slurm_type", "a100"}},
+                   {{"device_path", "/dev/nvidia1"}, {"slurm_type", "a100"}}};
+  Write("/smi", Gpu(0, 900, Process(4194399, "C")) + Gpu(1, 4));
+  EXPECT_THAT(Run(kEpilog, "0"), IsEmpty());
+  EXPECT_THAT(Run(kEpilog, "1"), StartsWith("exit 1: /dev/nvidia0 still has process 4194399"));
+  facts["slurm"]["gpu_autodetect"] = "nvml";
+  EXPECT_THAT(Run(kEpilog, "2"), IsEmpty());
+  EXPECT_THAT(Run(kEpilog, "0"), StartsWith("exit 1: /dev/nvidia0 still has process 4194399"));
+  Set(R"({"slurm_gres_autodetect": "none"})");
+  EXPECT_THAT(Run(kEpilog, "0"), IsEmpty());
+}
+
 TEST_F(PrologTest, ADriverThatHangsIsNotWaitedFor) {
   Program("nvidia-smi", "sleep 50");
   EXPECT_THAT(Run(kProlog, "0"), StartsWith("exit 1: nvidia-smi failed or took longer than 1 s"));

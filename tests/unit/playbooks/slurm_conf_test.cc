@@ -131,6 +131,23 @@ TEST_F(SiteTest, ANodeThatHasNotEnrolledIsNotInSlurmYet) {
   EXPECT_THAT(conf, HasSubstr("PartitionName=teaching Nodes=c001 "));
 }
 
+// The partition was left out, and slurmctld ended the jobs that waited in it.
+TEST_F(SiteTest, APartitionStaysWhileNoneOfItsNodesIsKnown) {
+  UseCluster("university-2080ti");
+  GiveFacts("12", "none", 4);
+  facts_.erase("c001");
+  facts_.erase("c002");
+  const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
+  ASSERT_OK(playbook);
+  const auto plans =
+      CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
+  ASSERT_EQ(plans.size(), 1u);
+  ASSERT_OK(plans[0].error);
+  EXPECT_THAT(Content({*plans[0].plan}, "/etc/slurm/slurm.conf"),
+              AllOf(ContainsRegex("\nPartitionName=ml Nodes=c\\[003-006\\] .* DefMemPerCPU=2908\n"),
+                    ContainsRegex("\nPartitionName=teaching Nodes=\"\" Default=NO .* State=UP\n")));
+}
+
 // A probe that failed, or a node without facts: the others get their slurm.conf nevertheless.
 TEST_F(SiteTest, ANodeThatDoesNotSayWhatItIsIsNotInSlurmYet) {
   UseCluster("university-2080ti");
@@ -154,7 +171,7 @@ TEST_F(SiteTest, WithoutControlGroupsSlurmTracksProcessesOtherwise) {
   GiveFacts("12", "systemd-nspawn", 0);
   const auto plans = CompileAll();
   const std::string conf = Content(plans, "/etc/slurm/slurm.conf");
-  EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\n"));
+  EXPECT_THAT(conf, HasSubstr("\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"));
   // Somebody who knows that all have them does not have to believe a worker that claims otherwise.
   options_.extra_vars["slurm_cgroups"] = true;
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
@@ -185,7 +202,7 @@ TEST_F(SiteTest, OneWorkerWithoutControlGroupsDoesNotTakeThemFromTheOthers) {
         CompilePlay(**playbook, kLoginPlay, inventory_, facts_, {"login1"}, options_, secrets_);
     ASSERT_OK(login[0].error);
     EXPECT_THAT(Content({*login[0].plan}, "/etc/slurm/slurm.conf"),
-                HasSubstr(std::string(all) == "false" ? "\nTaskPlugin=task/none\n"
+                HasSubstr(std::string(all) == "false" ? "\nTaskPlugin=task/affinity\n"
                                                       : "/affinity,task/cgroup\n"));
   }
   EXPECT_OK(

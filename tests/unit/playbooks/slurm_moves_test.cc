@@ -1,5 +1,5 @@
-// slurmctld and its state move to another node or folder, and no job ends by it: the commands of
-// Slurm's roles, run against stand-ins.
+// slurmctld and its state move to another node or folder, partitions leave slurm.conf, and no job
+// ends by it: the commands of Slurm's roles, run against stand-ins.
 #include <string>
 #include <vector>
 
@@ -106,6 +106,26 @@ TEST_F(SlurmMovesTest, TheNodesOfThePresentSlurmConfAreAskedToo) {
   EXPECT_EQ(node_.Run(command.argv()), 0) << "its own";
 }
 
+// As people write it, and as older versions of Slurm name its hosts.
+TEST_F(SlurmMovesTest, ASlurmConfOfOthersIsAskedAsItIsWritten) {
+  node_.Program("systemctl", "exit 3");
+  Set(R"({"slurmctld_port": 7817})");
+  const v1::CommandResource command = Step("login1", "no slurmctld runs elsewhere").command();
+  node_.Install("/etc/slurm/slurm.conf",
+                " slurmctldhost = head(10.0.0.7)  # first\nControlMachine=older\n"
+                "BACKUPCONTROLLER = spare\nSlurmctldPort = 6820-6822\n");
+  for (const char* host : {"head", "older", "spare", "login2"})
+    for (const char* port : {"6820", "7817"}) {
+      AnswersOn(absl::StrCat(host, " ", port));
+      EXPECT_EQ(node_.Run(command.argv()), 1) << host << " " << port;
+      EXPECT_THAT(node_.output(), HasSubstr(absl::StrCat("slurmctld runs on ", host)));
+    }
+  AnswersOn("head 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+  node_.Install("/etc/slurm/slurm.conf", "ControlMachine=head\n");
+  EXPECT_EQ(node_.Run(command.argv()), 1) << "Slurm's own port";
+}
+
 TEST_F(SlurmMovesTest, LoginNodesAskOnThePortOfSlurmctld) {
   Set(R"({"slurmctld_port": 7817})");
   EXPECT_THAT(Step("login1", "no slurmctld runs elsewhere").command().argv(), Contains("7817"));
@@ -127,9 +147,10 @@ TEST_F(SlurmMovesTest, TheOldSlurmctldEndsWhenTheNewOneAnswers) {
   ASSERT_OK(plan.error);
   std::vector<std::string> names;
   for (const v1::Step& step : plan.plan->roles(0).steps()) names.push_back(step.name());
-  ASSERT_GE(names.size(), 2u);
-  EXPECT_THAT(std::vector<std::string>(names.begin(), names.begin() + 2),
-              ElementsAre("slurmctld answers where it has moved to", "no slurmctld"))
+  ASSERT_GE(names.size(), 3u);
+  EXPECT_THAT(std::vector<std::string>(names.begin(), names.begin() + 3),
+              ElementsAre("a slurm.conf that was here is not taken over unasked",
+                          "slurmctld answers where it has moved to", "no slurmctld"))
       << "slurm.conf of a slurmctld that runs would name others";
   const v1::UnitResource unit = Step("login2", "no slurmctld").unit();
   EXPECT_EQ(unit.state(), v1::UNIT_STATE_STOPPED);
@@ -163,6 +184,44 @@ TEST_F(SlurmMovesTest, AWorkerStaysWithTheOldSlurmctldUntilTheNewOneAnswers) {
   EXPECT_EQ(node_.Run(command.argv()), 1);
   EXPECT_THAT(node_.output(), HasSubstr("no slurmctld answers on login1"));
   AnswersOn("login1 6817");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+}
+
+// A renamed partition took all of its jobs with it, those that waited too.
+TEST_F(SlurmMovesTest, APartitionStaysWhileJobsAreInIt) {
+  UseInventory(
+      "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, c001: {role: compute, "
+      "address: 10.0.0.11}}\npartitions: {gpu: {nodes: c001}}\n");
+  Set(R"({"slurm_extra_config": ["MaxJobCount=9", "partitionname = extra Nodes=c001 # kept"]})");
+  const v1::CommandResource command =
+      Step("login1", "no partition leaves with jobs in it").command();
+  EXPECT_TRUE(command.changes_nothing());
+  node_.Program("systemctl", "echo inactive; exit 3");
+  node_.Program("timeout", "shift; \"$@\"");
+  node_.Program("squeue", absl::StrCat("echo \"$@\" >", node_.root(), "/asked; echo 7; echo 8"));
+  const auto asked = [&] { return node_.Exists("/asked") ? node_.Read("/asked") : ""; };
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "a first installation";
+  const std::string conf = "/etc/slurm/slurm.conf";
+  node_.Install(conf, "StateSaveLocation=/var/lib/slurm/state\nPartitionName=debug\n");
+  EXPECT_EQ(node_.Run(command.argv()), 0) << "a sample";
+  node_.Write("/var/lib/slurm/state/job_state", "");
+  const std::string state = "StateSaveLocation=/var/lib/slurm/state\n";
+  node_.Install(conf, absl::StrCat(state, "PartitionName=DEFAULT MaxTime=1\n",
+                                   "PartitionName=gpu Nodes=c001\nPartitionName=extra\n"));
+  EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+  EXPECT_EQ(asked(), "") << "nothing leaves";
+
+  node_.Install(conf, absl::StrCat(state, "PartitionName=gpu Nodes=c001\n",
+                                   " partitionname = gpu-old Nodes=c001\nPartitionName=batch\n"));
+  EXPECT_EQ(node_.Run(command.argv()), 1);
+  EXPECT_THAT(asked(), HasSubstr("--partition=gpu-old,batch"));
+  EXPECT_THAT(node_.output(),
+              AllOf(HasSubstr("jobs (2) run or wait in gpu-old,batch"), HasSubstr("state: DRAIN")));
+  node_.Program("squeue", "exit 1");
+  EXPECT_EQ(node_.Run(command.argv()), 1) << "slurmctld does not answer";
+  EXPECT_THAT(node_.output(),
+              HasSubstr("slurmctld does not say whether jobs are in gpu-old,batch"));
+  node_.Program("squeue", "exit 0");
   EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
 }
 

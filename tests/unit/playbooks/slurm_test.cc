@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/value/folded_value.h"
 #include "common/value/proto_value.h"
 #include "controller/inventory/inventory.h"
@@ -353,6 +355,30 @@ TEST_F(SlurmRolesTest, TenThousandWorkersAreConfigured) {
               HasSubstr("NodeName=c[00001-10000] Name=gpu Type=h100 File=/dev/nvidia7\n"));
 }
 
+// Slurm went on to ask for the node by its old address.
+TEST_F(SlurmRolesTest, AnotherAddressIsAChangeOfSlurmsFiles) {
+  const auto files = [&] {
+    return std::make_pair(
+        Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
+        Steps("slurm_worker")["c001"]["where slurmd gets its configuration"].file().content());
+  };
+  const auto before = files();
+  std::string inventory = kTwoLoginNodes;
+  UseInventory(absl::StrReplaceAll(inventory, {{"10.0.0.2}", "10.0.0.3}"}}));
+  EXPECT_EQ(files(), before) << "login2 runs no daemon of Slurm";
+  for (const auto& [address, other] : {std::make_pair("10.0.0.1}", "10.0.0.9}"),
+                                       std::make_pair("10.0.0.[11-12]", "10.0.0.[11,13]")}) {
+    SCOPED_TRACE(address);
+    UseInventory(absl::StrReplaceAll(inventory, {{address, other}}));
+    EXPECT_NE(files().first, before.first);
+    EXPECT_NE(files().second, before.second);
+  }
+  UseInventory(inventory);
+  UseDebian("13");
+  EXPECT_THAT(files().second, Not(HasSubstr("Addresses")))
+      << "this version takes them in when it is told to read its files again";
+}
+
 TEST_F(SlurmRolesTest, PyxisLeavesTheLineThatItHasWritten) {
   options_.extra_vars["slurm_plugins"] = {"pyxis"};
   auto on = Steps("pyxis");
@@ -395,7 +421,8 @@ TEST_F(SlurmRolesTest, ABackupOfSlurmctldIsSetUpAsThePrimaryIs) {
                       HasSubstr("\nSlurmctldTimeout=30\n")));
     EXPECT_EQ(steps[node]["state folder"].directory().path(), "/state/slurmctld");
     EXPECT_THAT(steps[node]["slurmctld waits for its state"].file().content(),
-                HasSubstr("\nRequiresMountsFor=/state/slurmctld\n"));
+                HasSubstr("\nExecStartPre=+/usr/local/lib/muster/wait-for-mounts "
+                          "/state/slurmctld\nTimeoutStartSec=1h\n"));
     EXPECT_TRUE(steps[node]["slurmctld runs"].unit().enabled());
   }
   EXPECT_TRUE(Steps("slurm_login").empty());

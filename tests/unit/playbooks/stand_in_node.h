@@ -56,10 +56,12 @@ class StandInNode {
     Write("/bin/" + name, absl::StrCat("#!/bin/bash\n", command, "\n"));
   }
 
-  // The exit status of `argv`, which has the paths of the node; what it says is in output().
+  // The exit status of `argv`, which has the paths of the node, and `input` on its standard input;
+  // what it says is in output().
   template <typename Words>
-  int Run(const Words& argv) {
+  int Run(const Words& argv, const std::string& input = "") {
     sys::ProcessSpec spec;
+    spec.input = input;
     spec.argv = {"/usr/bin/env", absl::StrCat("PATH=", root_, "/bin:", sys::kStandardPath)};
     for (const std::string& word : argv) spec.argv.push_back(absl::StrReplaceAll(word, moved_));
     spec.timeout = absl::Seconds(60);

@@ -62,6 +62,8 @@ TEST(TemplateTest, MustersOwnFiltersAndTests) {
   const std::pair<const char*, const char*> kCases[] = {
       {"{{ hosts | hostlist_fold }}", "c[001-003]"},
       {"{{ 'N=c1 a\nN=x b\nother\nN=c2 a\n' | fold_lines('N=') }}", "N=c[1-2] a\nN=x b\nother\n"},
+      {"{{ 'N=a 1\nN=a 2\nN=b 2\nN=b 1\nN=c 1\nN=c 2' | fold_lines('N=') }}",
+       "N=a,c 1\nN=a,c 2\nN=b 2\nN=b 1"},
       {"{{ 'c[001-003],x' | hostlist_expand | join(' ') }}", "c001 c002 c003 x"},
       {"{{ \"it's\" | quote }} {{ 'plain' | quote }} {{ '' | quote }}", "'it'\"'\"'s' plain ''"},
       {"{{ 'Yes' | bool }} {{ 'off' | bool }} {{ 0 | bool }}", "True False False"},
