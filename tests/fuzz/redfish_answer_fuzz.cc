@@ -30,9 +30,11 @@ void Read(absl::string_view body) {
   if (system.ok()) {
     Check(system->reset_path.empty() || IsRedfishPath(system->reset_path));
     Check(system->reset_types.size() <= 32);
+    Check(system->settings_path.empty() || IsRedfishPath(system->settings_path));
   } else {
     Check(IsPlain(system.status().message(), Lines::kOne));
   }
+  Check(IsPlain(ParseRedfishBoot(body).etag, Lines::kOne));
   const std::string error = ParseRedfishError(body);
   Check(error.size() <= 200 && IsPlain(error, Lines::kOne));
 }

@@ -152,7 +152,9 @@ expect_equal 2 "$rc" "exit code of a rename"
 expect_contains "$SAID" "muster node add c004" "what to do instead"
 
 step "a removal that is given up leaves the node drained, and its job alone"
-last=$(on login1 sbatch --parsable --chdir=/ --output=/dev/null --mem=50 --time=5 -w c003 --wrap 'sleep 12')
+on c003 rm -f /var/tmp/go
+last=$(on login1 sbatch --parsable --chdir=/ --output=/dev/null --mem=50 --time=30 -w c003 \
+  --wrap 'until [ -e /var/tmp/go ]; do sleep 0.2; done')
 wait_for 20 "job $last runs" is_running "$last"
 rc=0
 show change remove c003 --yes --drain-timeout 1s || rc=$?
@@ -168,6 +170,8 @@ set -m
 change remove c003 --yes >"$work/killed.log" 2>&1 &
 killed=$!
 set +m
+wait_for 60 "the wait for job $last" grep -q "waits for job $last" "$work/killed.log"
+on c003 touch /var/tmp/go
 wait_for 60 "the inventory without c003" inventory_lacks_c003
 kill -KILL -- "-$killed"
 wait "$killed" 2>/dev/null || true

@@ -139,7 +139,7 @@ began=$SECONDS
 apply "$scratch/site/endless.yaml"
 expect_applied 3 "a loop without end"
 expect_contains "$APPLY_OUTPUT" "endless.yaml:7:" "the place of the loop"
-((SECONDS - began < 20)) || fail "a loop without end took $((SECONDS - began)) s"
+((SECONDS - began < 60)) || fail "a loop without end took $((SECONDS - began)) s"
 rm "$scratch/site/endless.yaml"
 
 step "a certificate of another authority"

@@ -76,11 +76,11 @@ wait_for 120 "c001 is back" connected c001
 [[ $(boot_of c001) != "$boot" ]] || fail "c001 is in the same boot"
 # A container may be up before its console is open; and ipmi_sim may lose what came first, and then sends nothing
 # until the console is opened anew, after a minute.
-follow() { lab exec login1 timeout --preserve-status -s INT 3 muster power console c001 --follow --lines 5 2>&1; }
-is_on_console() { lab exec c001 logger "c001 is up"; says -F "  c001 is up" follow; }
+follow() { lab exec login1 timeout --preserve-status -s INT "$1" muster power console c001 --follow --lines 5 2>&1; }  # SECONDS
+is_on_console() { lab exec c001 logger "c001 is up"; says -F "  c001 is up" follow 3; }
 wait_for 200 "the console of c001" is_on_console
 RC=0
-show follow || RC=$?
+show follow 15 || RC=$?
 expect_equal 0 "$RC" "exit code of --follow"
 expect_contains "$SAID" "the console of c001 is being read" "what --follow says"
 # Slurm takes a node down once more when its slurmd comes back from a boot that Slurm did not want.

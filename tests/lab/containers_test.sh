@@ -116,9 +116,11 @@ images_fail "correct the digest" registry -e runtime=podman -e "digest=$digest"
 images_fail "from the registry registry.example" registry -e runtime=docker -e "digest=$digest"
 
 step "a container with a GPU in a job of an ordinary user"
-as_ann srun --immediate=60 podman load --quiet --input /srv/images/tool.tar >/dev/null
-expect_equal "hello" "$(as_ann srun podman run --rm --network=none "$image" echo hello)" "a container"
-seen=$(as_ann srun --gres=gpu:1 podman run --rm --network=none --device nvidia.com/gpu=1 "$image" \
+# As a login by ssh would leave them.
+session=(env XDG_RUNTIME_DIR=/run/user/2001 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/2001/bus)
+as_ann "${session[@]}" srun --immediate=60 podman load --quiet --input /srv/images/tool.tar >/dev/null
+expect_equal "hello" "$(as_ann "${session[@]}" srun podman run --rm --network=none "$image" echo hello)" "a container"
+seen=$(as_ann "${session[@]}" srun --gres=gpu:1 podman run --rm --network=none --device nvidia.com/gpu=1 "$image" \
   sh -c 'ls /dev/nvidia*; echo "$FAKE_DRIVER_VERSION"')
 expect_equal "/dev/nvidia1 535.274.02" "$(xargs <<<"$seen")" "what the container sees"
 

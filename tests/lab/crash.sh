@@ -98,8 +98,13 @@ strike_at() {  # FILE STRIKE BACK NODE FRACTION…
     sleep "$pause"
     "$strike" "$node" >/dev/null || true
     "$back" "$node"
-    sleep 0.3
-    if has_continued "$node"; then echo "$node $fraction" >>"$file"; fi
+    for _ in {1..10}; do
+      if has_continued "$node"; then
+        echo "$node $fraction" >>"$file"
+        break
+      fi
+      sleep 0.5
+    done
     rest=$(calculate "$rest - $pause")
   done
 }

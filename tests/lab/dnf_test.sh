@@ -51,6 +51,10 @@ tag_fails tool "version 2.0-1.el9 is installed and newer than 1.1-1.el9" -e 'ver
 tag_fails tool "they have 9.0-1.el9, 2.0-1.el9, 1.1-1.el9, 1.0-1.el9" -e 'version=3*'
 tag_done back -e 'version=1.0*'
 expect_equal "1.0 " "$(version_of tool)" "tool"
+tag_done one
+in_sync one
+expect_equal "1.1 " "$(version_of tool)" "tool, by a name that has its version"
+tag_done back -e 'version=1.0*'
 node rpm -q --quiet python3-dnf-plugin-versionlock && fail "versionlock is there before a hold"
 tag_done tool -e 'version=1.0*'
 expect_equal "4.3 " "$(version_of python3-dnf-plugin-versionlock)" "the plugin that a hold needs"

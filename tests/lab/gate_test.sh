@@ -89,7 +89,7 @@ wait_for 20 "both serve" nodes_idle c001 c002
 is_service c002 "in service" || fail "c002 lost its pass: $(service_of c002)"
 
 step "without an idle node its network stays unknown, and it says what to do"
-job=$(submit -w c002 --wrap 'sleep 60')
+job=$(submit -w c002 --wrap 'sleep 600')
 wait_for 90 "job $job runs" is_running "$job"
 validate_nodes pair "$site" c001
 expect_equal 2 "$RC" "exit code of an unknown"
@@ -109,7 +109,7 @@ expect_equal 0 "$RC" "exit code of a pass"
 wait_for 10 "both idle" nodes_idle c001 c002
 
 step "a node with a job is not validated, unless forced; meanwhile nothing else starts on it"
-job=$(submit -w c001 --wrap 'sleep 60')
+job=$(submit -w c001 --wrap 'sleep 600')
 wait_for 90 "job $job runs" is_running "$job"
 validate c001
 expect_equal 1 "$RC" "exit code of a refusal"

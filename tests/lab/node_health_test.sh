@@ -132,7 +132,8 @@ wait_for 30 "c001 serves" serves c001
 
 step "one reboot, when the last job has ended: it helps on c001 and not on c002"
 boot1=$(boot_of c001) boot2=$(boot_of c002)
-job=$(lab exec login1 sbatch --parsable --output=/dev/null -w c001 --wrap 'sleep 20')
+lab exec c001 rm -f /var/tmp/go
+job=$(lab exec login1 sbatch --parsable --output=/dev/null -w c001 --wrap 'until [ -e /var/tmp/go ]; do sleep 0.2; done')
 wait_for 30 "job $job runs" is_running "$job"
 lab exec c001 touch /run/stuck          # gone with the boot
 lab exec c002 touch /var/tmp/broken     # not gone with it
@@ -142,6 +143,7 @@ wait_for 60 "its reboot has begun" has_condition c001 "rebooted once by u-"
 lab exec login1 systemctl kill -s KILL musterd
 wait_for 30 "musterd is back" muster status
 expect_equal "$boot1" "$(boot_of c001)" "boot of c001 under job $job"
+lab exec c001 touch /var/tmp/go
 wait_for 60 "the end of job $job" job_is_over "$job"
 wait_for 120 "c002 stays drained" is_drained_for c002 "a reboot did not help"
 wait_for 120 "c001 serves again" serves c001

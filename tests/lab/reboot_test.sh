@@ -29,12 +29,15 @@ job_state() {  # JOB
   lab exec login1 scontrol show job "$1" | grep -o 'JobState=[A-Z]*'
 }
 job_is() { [[ $(job_state "$1") == "JobState=$2" ]]; }  # JOB STATE
-run_job() {  # NODE SECONDS: its id; returns once it runs
+readonly until_told='until [ -e /var/tmp/go ]; do sleep 0.2; done'  # by end_job
+run_job() {  # NODE PROGRAM: its id; returns once it runs
   local job
-  job=$(lab exec login1 sbatch --parsable -w "$1" --mem=16 -o /tmp/job.out --wrap "sleep $2")
+  lab exec "$1" rm -f /var/tmp/go
+  job=$(lab exec login1 sbatch --parsable -w "$1" --mem=16 -o /tmp/job.out --wrap "$2")
   wait_for 30 "job $job" job_is "$job" RUNNING
   echo "$job"
 }
+end_job() { lab exec "$1" touch /var/tmp/go; }  # NODE
 
 start_cluster 2 bookworm --prepared
 join 'login1,c[001-002]'
@@ -58,12 +61,13 @@ expect_contains "$APPLY_OUTPUT" "reboot" "the check"
 expect_same_boot c001 "$boot1" "check"
 
 step "a job runs: refused, and the job ends well"
-job=$(run_job c001 8)
+job=$(run_job c001 "$until_told")
 apply "$playbook" --limit c001
 expect_applied 3 "apply under a job"
 expect_contains "$APPLY_OUTPUT" "job $job (root, wrap) runs on c001" "the refusal names the job"
 expect_contains "$APPLY_OUTPUT" "drain the node in Slurm" "the refusal says what to do"
 expect_same_boot c001 "$boot1" "refused"
+end_job c001
 wait_for 60 "the end of job $job" job_is "$job" COMPLETED
 
 step "the job is gone: one reboot, and the plan goes on behind it"
@@ -81,7 +85,7 @@ step "a plan file with a reboot in it; jobs may die because it says so"
 boot2=$(boot_of c002)
 ask_for_reboot c002
 wait_for 60 "c002 idle" nodes_idle c001 c002
-job=$(run_job c002 300)
+job=$(run_job c002 "sleep 300")
 rc=0
 muster plan "$playbook" --limit c002 --reboot-with-jobs -o "$work/plan.json" >"$work/plan.txt" || rc=$?
 expect_equal 2 "$rc" "exit code of the plan"
@@ -162,7 +166,13 @@ ends = [e["detail"] for e in value["events"] if e["action"] == "exec.end"]
 assert any("1 exited with 3, 1 timed out" in detail for detail in ends), ends'
 
 step "an agent that is killed leaves nothing of a command"
-(sleep 2; lab exec c001 systemctl kill -s KILL --kill-who=main muster-agent) &
+(
+  for _ in $(seq 300); do
+    nothing_sleeps c001 322 || break
+    sleep 0.1
+  done
+  lab exec c001 systemctl kill -s KILL --kill-who=main muster-agent
+) &
 killer=$!
 run_on c001 -- sh -c 'setsid sleep 322 & exec sleep 322'
 wait "$killer"
@@ -178,15 +188,25 @@ validate_nodes gate tests/testdata/lab/gate 'c[001-002]'
 expect_equal 0 "$RC" "exit code of the validation"
 wait_for 60 "both serve" nodes_idle c001 c002
 boot1=$(boot_of c001) boot2=$(boot_of c002)
-job=$(run_job c001 10)
+job=$(run_job c001 "$until_told")
 rc=0
 show muster node reboot 'c[001-002]' --yes || rc=$?
 expect_equal 1 "$rc" "exit code under a job"
 expect_contains "$SAID" "job $job (root, wrap) runs on c001" "the refusal names the job"
 expect_same_boot c002 "$boot2" "refused"
+(
+  for _ in $(seq 300); do
+    [[ $(node_field c001 State) != *DRAIN* ]] || break
+    sleep 0.1
+  done
+  end_job c001
+  [[ $(node_field c001 State) == *DRAIN* ]]
+) &
+ender=$!
 rc=0
 show muster node reboot 'c[001-002]' --when-idle --reason 'new firmware' --yes || rc=$?
 expect_equal 0 "$rc" "exit code of a reboot when idle"
+wait "$ender" || fail "c001 was not drained for its reboot"
 job_is "$job" COMPLETED || fail "job $job was not waited for: $(job_state "$job")"
 [[ $(boot_of c001) != "$boot1" ]] || fail "c001 was not rebooted"
 [[ $(boot_of c002) != "$boot2" ]] || fail "c002 was not rebooted"

@@ -8,7 +8,7 @@ source "$(dirname "$0")/testing.sh"
 
 # The longest time in which srun may wait or fail, in milliseconds: slurmctld looks for what waits every 2 s
 # (sched_min_interval). A message that a node could not read is repeated after up to 60 s.
-readonly longest_gap=10000
+readonly longest_gap=45000
 output=$(mktemp)
 
 key_of() { lab exec "$1" sha256sum /etc/munge/munge.key | cut -d' ' -f1; }  # NODE

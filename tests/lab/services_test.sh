@@ -59,7 +59,7 @@ strictly() {  # FROM TO
 
 # JupyterHub as a browser and as a program sees it; $token is ann's.
 hub() {  # PATH ARGS OF curl…
-  lab exec login1 curl -s --max-time 20 -H "Authorization: token ${token:-}" "http://127.0.0.1:8100$1" "${@:2}"
+  lab exec login1 curl -s --max-time 20 -H "Authorization: token ${token:-}" "http://127.0.0.1:300$1" "${@:2}"
 }
 hub_code() { hub "$@" -o /dev/null -w '%{http_code}'; }  # PATH ARGS OF curl…
 server_answers() { [[ $(hub_code /user/ann/api/status) == 200 ]]; }
@@ -112,8 +112,6 @@ groups:
       log_host: login1
       ssh_known_hosts: true
       jupyterhub_host: login1
-      jupyterhub_listen: 127.0.0.1:8100
-      jupyterhub_proxy_port: 8101
       jupyterhub_most_gpus: 2
       jupyterhub_memory: 512M
 YAML
@@ -157,14 +155,14 @@ expect_applied 0 "rollout"
 # shellcheck disable=SC2016  # the node's shell expands it
 lab exec login1 bash -c 'for port in 8000 8001 8002; do
   systemd-run -q --unit listener-$port python3 -m http.server --bind 0.0.0.0 $port; done'
-wait_for 10 "a listener" connects lab exec c001 -- login1 8002
+for port in 8000 8001 8002; do wait_for 10 "a listener on $port" connects lab exec c001 -- login1 "$port"; done
 
 step "the network outside reaches what is open, the cluster everything"
-connects outside -- 192.0.2.1 22 || fail "ssh is closed to the outside"
-connects outside -- 192.0.2.1 8000 || fail "a port is closed to the network that it is open to"
+wait_for 10 "ssh from outside" connects outside -- 192.0.2.1 22
+wait_for 10 "a port from the network that it is open to" connects outside -- 192.0.2.1 8000
 ! connects outside -- 192.0.2.1 8001 || fail "a port of another network is open"
 ! connects outside -- 192.0.2.1 6817 || fail "slurmctld can be reached from outside"
-connects lab exec c001 -- login1 8001 || fail "the cluster's own network is filtered"
+wait_for 10 "a port from the cluster's own network" connects lab exec c001 -- login1 8001
 nodes_idle c001 || wait_for 30 "c001 idle behind the filter" nodes_idle c001
 
 step "Prometheus has its targets, and its alerts fire"
@@ -177,6 +175,12 @@ lab exec login1 promtool test rules /root/rules/muster_rules_test.yml
 lab exec login1 sh -c 'curl -s http://127.0.0.1:7481/metrics | promtool check metrics'
 expect_equal 1 "$(value_of 'muster_node_connected{node="c001"}')" "the connection of c001's agent, in Prometheus"
 ! connects lab exec c001 -- login1 7481 || fail "the controller's metrics are offered to all"
+printf '%s 0\n' lab_series slurm_up muster_slurm_gate_trouble muster_authority_expiry_timestamp_seconds |
+  lab exec c001 tee /var/lib/muster-metrics/lab.prom >/dev/null
+wait_for 20 "a series of c001's own" knows lab_series
+expect_equal 1 "$(value_of slurm_up)" "slurmctld, of which a worker has said something else"
+expect_equal "" "$(value_of '{__name__=~"muster_.*",__name__!~"muster_gpu_.*",job="nodes"}')" "what nodes say of Muster"
+lab exec c001 rm /var/lib/muster-metrics/lab.prom
 lab exec c001 systemctl stop prometheus-node-exporter
 wait_for 20 "the alert of a silent node" firing NodeSilent
 lab exec c001 systemctl start prometheus-node-exporter
@@ -271,7 +275,7 @@ lab exec c001 sed -i 's/^c001,/unknown,/' /etc/ssh/ssh_known_hosts
 step "a user's server in JupyterHub is a job of that user, and outlives JupyterHub"
 lab exec login1 chpasswd <<<"ann:of-ann"
 wait_for 30 "JupyterHub" hub /hub/api -f
-! connects lab exec c001 -- login1 8100 || fail "JupyterHub takes passwords from other machines"
+! connects lab exec c001 -- login1 300 || fail "JupyterHub takes passwords from other machines"
 expect_contains "$(hub /hub/login -d username=ann -d password=wrong)" "Invalid username or password" "a wrong password"
 expect_equal 302 "$(hub_code /hub/login -d username=ann -d password=of-ann)" "ann's password"
 token=$(hub /hub/api/users/ann/tokens -d '{"auth": {"username": "ann", "password": "of-ann"}}' | read_json 'print(value["token"])')

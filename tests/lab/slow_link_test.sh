@@ -7,7 +7,7 @@ source "$(dirname "$0")/testing.sh"
 
 readonly nodes=(c001 c002 c003 c004)
 # Slow enough that this host carries all pairs of a round at once, both ways, whatever else it does.
-readonly whole=rate=400mbit slow=rate=100mbit
+readonly whole=rate=200mbit slow=rate=50mbit
 work=$(mktemp -d)
 
 # The shipped suite with shorter phases and a smaller sum; its checks and stages are as they are.

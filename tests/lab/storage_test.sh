@@ -60,6 +60,7 @@ YAML
 is_mounted() { [[ $(lab exec c001 findmnt -n -o SOURCE,FSTYPE /mnt/beegfs | xargs) == "beegfs_nodev tmpfs" ]]; }
 management_said() { says -G "$1" lab exec c002 journalctl -q -u beegfs-mgmtd -o cat; }
 unmount() { lab exec c001 systemctl stop mnt-beegfs.mount; }
+slurmd_said() { says -F "$1" lab exec c001 journalctl -q -u slurmd -o cat; }
 roles_that_failed() { sed -n 's/^c[0-9]*: failed  \([a-z_]*\):.*/\1/p' <<<"$APPLY_OUTPUT" | sort -u | xargs; }
 
 on_workers() { local node; for node in c001 c003; do lab exec "$node" sh -c "$1"; done; }  # PROGRAM
@@ -119,6 +120,16 @@ for who in beegfs-meta beegfs-storage client; do
 done
 apply playbooks/site.yaml --detailed-exitcode
 expect_applied 0 "a second apply"
+
+step "a worker that is up before its file server"
+lab exec c002 systemctl stop beegfs-mgmtd
+unmount
+lab exec c001 systemctl restart --no-block slurmd
+wait_for 30 "slurmd waits" slurmd_said "not mounted yet: mnt-beegfs.mount"
+expect_equal activating "$(lab exec c001 systemctl is-active slurmd)" "slurmd without the file system"
+lab exec c002 systemctl start beegfs-mgmtd
+wait_for 60 "slurmd runs" lab exec c001 systemctl is-active -q slurmd
+is_mounted || fail "slurmd runs without the file system"
 
 step "a new place for the management's store, which has not come along"
 apply playbooks/site.yaml --limit c002 -e beegfs_management_path=/var/lib/elsewhere

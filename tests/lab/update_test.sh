@@ -122,7 +122,9 @@ for node in "${workers[@]}"; do boots+=("$(boot_of "$node")"); done
 
 step "a new release, with jobs on every node and a controller that is killed at each transition"
 watch_service
-long=$(submit -w c001 -t 10 -o /var/tmp/long.out --wrap 'for i in $(seq 25); do echo line $i; sleep 1; done')
+lab exec c001 rm -f /var/tmp/go
+long=$(submit -w c001 -t 30 -o /var/tmp/long.out \
+  --wrap 'until [ -e /var/tmp/go ]; do sleep 0.2; done; for i in $(seq 25); do echo line $i; sleep 1; done')
 short=$(submit --array=1-40 -t 2 -c 1 -o /var/tmp/short.%A_%a.out --wrap 'echo begin; sleep 2; echo end')
 second=$(release_site 2 tree)
 long_runs() { [[ $(job_state "$long") == JobState=RUNNING ]]; }
@@ -139,6 +141,7 @@ expect_refused update "$work/edited.json" "was changed since it was written"
 expect_refused apply "$work/plan.json" "is a plan of"
 kill_at_transitions &
 killer=$!
+lab exec c001 touch /var/tmp/go
 update "$work/plan.json"
 kill "$killer" 2>/dev/null || true
 killer=''
@@ -229,13 +232,23 @@ wait_for 60 "all serve again" all_serve
 step "jobs that take too long are requeued if that is asked for, where they can be"
 slow=$(submit -w c001 --requeue -t 20 -o /var/tmp/slow.out \
   --wrap 'echo begin; [ -n "$SLURM_RESTART_COUNT" ] || exec sleep 900; echo end')
+lab exec c002 rm -f /var/tmp/go
 firm=$(submit -w c002 --no-requeue -t 20 -o /var/tmp/firm.out \
-  --wrap 'for i in $(seq 40); do echo line $i; sleep 1; done')
+  --wrap 'until [ -e /var/tmp/go ]; do sleep 0.2; done; for i in $(seq 20); do echo line $i; sleep 1; done')
 both_run() { [[ $(job_state "$slow") == JobState=RUNNING && $(job_state "$firm") == JobState=RUNNING ]]; }
 wait_for 60 "both jobs run" both_run
+(
+  for _ in $(seq 600); do
+    [[ $(restarts "$slow") != Restarts=1 ]] || break
+    sleep 0.2
+  done
+  lab exec c002 touch /var/tmp/go
+) &
+ender=$!
 update "$(release_site 4)" --limit 'c[001-002]' --canary 0 --max-unavailable 2 \
   --drain-timeout 5s --on-timeout requeue
 expect_equal 0 "$RC" "exit code of an update that requeues"
+wait "$ender"
 for node in c001 c002; do expect_equal 4 "$(release_of "$node")" "release of $node"; done
 muster -o json rollout show "$ID" | read_json '
 ways = {}
@@ -245,7 +258,7 @@ want = ["draining", "requeuing", "applying", "validating", "resuming", "done"]
 assert ways == {"c001": want, "c002": want}, ways'
 expect_equal JobState=COMPLETED "$(job_state "$firm")" "the job that may not be requeued"
 expect_equal Restarts=0 "$(restarts "$firm")" "its restarts"
-expect_equal "line 40" "$(lab exec c002 tail -n 1 /var/tmp/firm.out)" "its whole output"
+expect_equal "line 20" "$(lab exec c002 tail -n 1 /var/tmp/firm.out)" "its whole output"
 expect_equal Restarts=1 "$(restarts "$slow")" "restarts of the job that was requeued"
 # Slurm would let it wait for two minutes.
 lab exec login1 scontrol update JobId="$slow" StartTime=now

@@ -98,7 +98,7 @@ join 'c[001-002]'
 # Slow enough to leave this host its processors.
 for node in "${compute[@]}"; do lab link "$node" rate=100mbit; done
 for node in "${compute[@]}"; do listeners "$node" >"$work/$node.listeners"; done
-write_suite short 6 30
+write_suite short 15 30
 write_suite long 1 30
 write_suite whole 1 4
 

@@ -7,6 +7,7 @@
 #include "controller/artifact/blob_store.h"
 #include "controller/store/tables.h"
 #include "muster/v1/rollout.pb.h"
+#include "tests/fakes/fake_clock.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/test_controller.h"
 
@@ -219,6 +220,24 @@ TEST_F(BackupTest, OldStateIsKeptAside) {
   const auto restored = RestoreBackup(file_, Options(true, /*force=*/true), clock_);
   ASSERT_OK(restored);
   EXPECT_TRUE(std::filesystem::exists(restored->old_state + "/muster.db"));
+  Start();
+}
+
+TEST_F(BackupTest, AfterARestoreThatWasCutOffNothingStartsUntilItIsRepeated) {
+  controller_.reset();
+  ASSERT_OK(CreateBackup(file_, Options(), clock_));
+  muster::testing::FakeClock clock(absl::FromUnixSeconds(1'900'000'000));
+  // The present certificates cannot be kept there.
+  Write("pki/before-restore-20300317T174640Z", "no folder");
+  EXPECT_FALSE(RestoreBackup(file_, Options(), clock).ok());
+  const std::string store = config_.state_directory + "/muster.db";
+  EXPECT_FALSE(std::filesystem::exists(store)) << "it was not cut off where it hurts";
+  EXPECT_THAT(Controller::Start(config_, clock_).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_FALSE(std::filesystem::exists(store));
+
+  ASSERT_OK(RestoreBackup(file_, Options(), clock_));
+  ASSERT_OK(WithStore([](Transaction& txn) { return txn.inventory().Latest().status(); }));
   Start();
 }
 

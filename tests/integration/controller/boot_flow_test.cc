@@ -578,6 +578,17 @@ TEST_F(BootFlowTest, AStrangerTellsOfItselfUntilItIsANode) {
   ASSERT_TRUE(As(Role::kOperator)->ListUnknownMachines(&context, {}, &response).ok());
   ASSERT_THAT(response.machines(), SizeIs(1));
   EXPECT_EQ(response.machines(0).facts().machine().serial(), "S1");
+  EXPECT_EQ(response.machines(0).node(), "");
+  // It has a port of a node, by its own word, and stays a stranger.
+  v1::Facts with_port = facts;
+  v1::NicFacts& nic = *with_port.add_nics();
+  nic.set_mac("0c:42:a1:00:12:01");
+  nic.set_kind("ethernet");
+  nic.set_pci_address("0000:3b:00.0");
+  EXPECT_THAT(tell(with_port.SerializeAsString()), EndsWith("waiting\n"));
+  grpc::ClientContext again;
+  ASSERT_TRUE(As(Role::kOperator)->ListUnknownMachines(&again, {}, &response).ok());
+  EXPECT_EQ(response.machines(0).node(), "c001");
 
   describe(absl::StrCat("  c009: {role: compute, mac: \"", kStranger, "\"}\n"), 4);
   EXPECT_THAT(tell(facts.SerializeAsString()),

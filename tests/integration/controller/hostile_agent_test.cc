@@ -330,6 +330,21 @@ TEST_F(HostileAgentTest, CloneIsRefusedAndAudited) {
   EXPECT_TRUE(registry_->IsConnected(machine_.node_uuid));
 }
 
+TEST_F(HostileAgentTest, WhoIsCutOffAfterTheClockWasSetBackIsAuditedAgain) {
+  const auto be_cut_off = [&] {
+    RawStream stream(Channel(Self()), kConnect);
+    stream.Write("\xff\xff\xff\xff noise");
+    EXPECT_EQ(stream.Finish().error_code(), grpc::INVALID_ARGUMENT);
+  };
+  be_cut_off();
+  be_cut_off();
+  EXPECT_EQ(CutOffs("c001"), 1);
+  clock_.Advance(-absl::Minutes(1));
+  be_cut_off();
+  be_cut_off();
+  EXPECT_EQ(CutOffs("c001"), 2);
+}
+
 // The audit log never shrinks: a node that makes up boots must not fill it.
 TEST_F(HostileAgentTest, ClonesOfOneNodeAreAuditedOnceInAWhile) {
   const auto clones = [&] {
@@ -357,12 +372,15 @@ TEST_F(HostileAgentTest, ClonesOfOneNodeAreAuditedOnceInAWhile) {
 TEST_F(HostileAgentTest, WhoComesTooOftenWaits) {
   const Credentials other = Enrol("c002");
   const std::shared_ptr<grpc::Channel> channel = Channel(Self());
+  const auto come_too_often = [&] {
+    for (size_t i = 0; i < SessionRegistry::kMaxBegunAMinute; ++i) {
+      const auto agent = Open(channel);
+      agent->stream->WritesDone();
+      agent->End();  // refused, if those before it have not ended in the server yet
+    }
+  };
   registry_->Sweep();  // starts a new minute
-  for (size_t i = 0; i < SessionRegistry::kMaxBegunAMinute; ++i) {
-    const auto agent = Open(channel);
-    agent->stream->WritesDone();
-    agent->End();  // refused, if those before it have not ended in the server yet
-  }
+  come_too_often();
   for (int i = 0; i < 3; ++i) {
     const grpc::Status status = Open(channel)->End();
     EXPECT_EQ(status.error_code(), grpc::RESOURCE_EXHAUSTED);
@@ -372,6 +390,11 @@ TEST_F(HostileAgentTest, WhoComesTooOftenWaits) {
   EXPECT_THAT(listener_.misbehaved(), ElementsAre(machine_.node_uuid));
   Connected(other);
   clock_.Advance(absl::Minutes(1));
+  registry_->Sweep();
+  Connected();
+  come_too_often();
+  EXPECT_EQ(Open(channel)->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+  clock_.Advance(-absl::Minutes(1));  // set back
   registry_->Sweep();
   Connected();
 }

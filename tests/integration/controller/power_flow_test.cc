@@ -7,6 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/sys/boot_id.h"
+#include "common/sys/file_system.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/power.grpc.pb.h"
 #include "muster/v1/secret.grpc.pb.h"
@@ -127,6 +129,41 @@ TEST_F(PowerFlowTest, FromTheCallToTheMachine) {
   EXPECT_EQ(events[0].action(), "power.end");
   for (const v1::Event& event : events)
     EXPECT_FALSE(absl::StrContains(event.SerializeAsString(), kPassword));
+}
+
+// Nothing would be left to switch it on again, nor the others of the order.
+TEST_F(PowerFlowTest, NeverSwitchesOffItsOwnMachine) {
+  SetPassword("power");
+  bmc_.SetOn(true);
+  ASSERT_TRUE(Change(Role::kAdmin, Request(v1::POWER_VERB_RESET, "c001")).ok());
+  ASSERT_EQ(last_["c001"].step(), v1::POWER_STEP_DONE) << last_["c001"].message();
+  controller_.reset();
+  sys::RealFileSystem files;
+  NodeRecord own;
+  own.uuid = "5f0c1a52-1b2c-4d3e-8f00-0123456789ab";
+  own.name = "c001";
+  own.state = NodeRecord::kConfigured;
+  own.boot_id = *sys::ReadBootId(files);
+  {
+    const std::unique_ptr<Store> store = *OpenStore(config_.state_directory + "/muster.db");
+    ASSERT_OK(store->Update([&](Transaction& txn) { return txn.nodes().Put(own); }));
+  }
+  Start();
+  const size_t asked = bmc_.requests().size();
+  for (const v1::PowerVerb verb :
+       {v1::POWER_VERB_OFF, v1::POWER_VERB_CYCLE, v1::POWER_VERB_RESET}) {
+    v1::ChangePowerRequest request = Request(verb, "all");
+    request.set_force(true);
+    const grpc::Status status = Change(Role::kAdmin, request);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_THAT(status.error_message(), Said());
+  }
+  EXPECT_EQ(bmc_.requests().size(), asked);
+  EXPECT_THAT(bmc_.orders(), ElementsAre("ForceRestart"));
+  ASSERT_TRUE(Change(Role::kAdmin, Request(v1::POWER_VERB_IDENTIFY, "c001")).ok());
+  ASSERT_TRUE(Change(Role::kAdmin, Request(v1::POWER_VERB_ON, "c001")).ok());
+  ASSERT_TRUE(Read(Role::kAdmin, "c001").ok());
+  EXPECT_EQ(last_["c001"].state(), v1::POWER_STATE_ON) << last_["c001"].message();
 }
 
 TEST_F(PowerFlowTest, IsNotForViewersAndNodes) {

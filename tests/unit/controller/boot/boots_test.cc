@@ -59,6 +59,27 @@ TEST_F(BootsTest, AMachineThatNobodyKnowsBootsTheImageOfStrangers) {
   EXPECT_EQ(boots_->Begin(kStranger, kPeer)->kind, Answer::Kind::kDisk);
 }
 
+// The second port of a node, which the inventory does not have.
+TEST_F(BootsTest, AStrangerWithAPortOfANodeIsListedAsOne) {
+  constexpr char kSecond[] = "aa:aa:aa:aa:aa:02";
+  Describe("\n  c003: {role: compute, mac: \"aa:aa:aa:aa:aa:01\"}\nvars: {boot_unknown: finder}");
+  v1::Facts facts;
+  for (const char* mac : {kSecond, "AA:aa:aa:aa:aa:01"}) {
+    v1::NicFacts& nic = *facts.add_nics();
+    nic.set_mac(mac);
+    nic.set_kind("ethernet");
+    nic.set_pci_address("0000:3b:00.0");
+  }
+  EXPECT_EQ(boots_->OnDiscovery(kSecond, kPeer, facts, absl::Minutes(1)).value(), false);
+  ASSERT_THAT(boots_->ListUnknown().machines(), SizeIs(1));
+  EXPECT_EQ(boots_->ListUnknown().machines(0).node(), "c003");
+  // By its word alone: the node is another machine as far as anything else goes.
+  EXPECT_EQ(boots_->Begin(kSecond, kPeer)->kind, Answer::Kind::kUnknown);
+  facts.mutable_nics(1)->clear_pci_address();
+  EXPECT_EQ(boots_->OnDiscovery(kSecond, kPeer, facts, absl::Minutes(1)).value(), false);
+  EXPECT_EQ(boots_->ListUnknown().machines(0).node(), "");
+}
+
 TEST_F(BootsTest, NobodyTellsOfItselfUnasked) {
   EXPECT_THAT(boots_->OnDiscovery("aa:aa:aa:aa:aa:aa", kPeer, v1::Facts(), absl::ZeroDuration()),
               StatusIs(absl::StatusCode::kNotFound, ::testing::_));

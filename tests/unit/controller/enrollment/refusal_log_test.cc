@@ -28,6 +28,15 @@ TEST(RefusalLog, AnAddressHasOneEntryAnHour) {
               Optional(std::string()));
 }
 
+TEST(RefusalLog, AClockThatWasSetBackBeginsAnotherHour) {
+  RefusalLog log;
+  EXPECT_TRUE(log.Note("ipv4:10.0.0.1:1", kRefusalNow).has_value());
+  const absl::Time before = kRefusalNow - absl::Hours(24 * 400);
+  EXPECT_TRUE(log.Note("ipv4:10.0.0.1:1", before).has_value());
+  EXPECT_FALSE(log.Note("ipv4:10.0.0.1:1", before + absl::Minutes(59)).has_value());
+  EXPECT_TRUE(log.Note("ipv4:10.0.0.1:1", before + RefusalLog::kInterval).has_value());
+}
+
 TEST(RefusalLog, ACrowdHasAHundredEntriesAnHour) {
   RefusalLog log;
   size_t entries = 0;

@@ -25,6 +25,12 @@ class WebSessionsTest : public ::testing::Test {
   Identity Person(const std::string& name, const std::string& serial = "ab") {
     return {Role::kViewer, name, serial, clock_.Now() + absl::Hours(24 * 365)};
   }
+  WebSessions::Ticket LogIn(const std::string& name, const std::string& serial = "ab") {
+    return *sessions_.Redeem(sessions_.MakeLink(Person(name, serial)).secret);
+  }
+  absl::Status Find(const WebSessions::Ticket& session) {
+    return sessions_.Find(session.secret, session.token).status();
+  }
 
   FakeClock clock_;
   Denylist denylist_;
@@ -39,9 +45,22 @@ TEST_F(WebSessionsTest, ALinkWorksOnce) {
   EXPECT_NE(session->secret, link.secret);
   EXPECT_EQ(session->identity.name, "vera");
   EXPECT_EQ(session->identity.role, Role::kViewer);
-  EXPECT_OK(sessions_.Find(session->secret));
+  EXPECT_OK(Find(*session));
   EXPECT_THAT(sessions_.Redeem(link.secret), StatusIs(absl::StatusCode::kUnauthenticated, Said()));
-  EXPECT_THAT(sessions_.Find(link.secret), StatusIs(absl::StatusCode::kUnauthenticated, Said()));
+  EXPECT_THAT(Find(link), StatusIs(absl::StatusCode::kUnauthenticated, Said()));
+}
+
+TEST_F(WebSessionsTest, ACookieIsWorthNothingWithoutItsToken) {
+  const WebSessions::Ticket session = LogIn("vera");
+  const WebSessions::Ticket other = LogIn("otto");
+  EXPECT_EQ(session.token.size(), 64u);
+  EXPECT_NE(session.token, session.secret);
+  EXPECT_NE(session.token, other.token);
+  for (const std::string& token : {std::string(), session.secret, other.token})
+    EXPECT_FALSE(sessions_.Find(session.secret, token).ok()) << token;
+  EXPECT_OK(Find(session));
+  // Nor has a link one.
+  EXPECT_FALSE(sessions_.Find(sessions_.MakeLink(Person("vera")).secret, "").ok());
 }
 
 TEST_F(WebSessionsTest, ALinkLastsMinutes) {
@@ -56,29 +75,29 @@ TEST_F(WebSessionsTest, ALinkLastsMinutes) {
 TEST_F(WebSessionsTest, NothingIsASession) {
   for (const std::string& secret :
        {std::string(), std::string("x"), std::string(64, '0'), std::string(100'000, 'f')}) {
-    EXPECT_FALSE(sessions_.Find(secret).ok());
+    EXPECT_FALSE(sessions_.Find(secret, "").ok());
     EXPECT_FALSE(sessions_.Redeem(secret).ok());
   }
 }
 
 TEST_F(WebSessionsTest, ASessionEndsWhenNobodyUsesIt) {
-  const std::string cookie = sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret)->secret;
+  const WebSessions::Ticket session = LogIn("vera");
   for (int i = 0; i < 3; ++i) {
     clock_.Advance(WebSessions::kIdle - absl::Seconds(1));
-    EXPECT_OK(sessions_.Find(cookie));
+    EXPECT_OK(Find(session));
   }
   clock_.Advance(WebSessions::kIdle);
-  EXPECT_FALSE(sessions_.Find(cookie).ok());
+  EXPECT_FALSE(Find(session).ok());
 }
 
 TEST_F(WebSessionsTest, ASessionEndsHoweverMuchItIsUsed) {
-  const WebSessions::Ticket session = *sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret);
+  const WebSessions::Ticket session = LogIn("vera");
   while (clock_.Now() + absl::Minutes(10) < session.ends_at) {
     clock_.Advance(absl::Minutes(10));
-    ASSERT_OK(sessions_.Find(session.secret));
+    ASSERT_OK(Find(session));
   }
   clock_.Advance(absl::Minutes(10));
-  EXPECT_FALSE(sessions_.Find(session.secret).ok());
+  EXPECT_FALSE(Find(session).ok());
 }
 
 TEST_F(WebSessionsTest, ASessionEndsWithTheCertificate) {
@@ -87,16 +106,15 @@ TEST_F(WebSessionsTest, ASessionEndsWithTheCertificate) {
   const WebSessions::Ticket session = *sessions_.Redeem(sessions_.MakeLink(person).secret);
   EXPECT_EQ(session.ends_at, person.expires_at);
   clock_.Advance(absl::Minutes(20));
-  EXPECT_FALSE(sessions_.Find(session.secret).ok());
+  EXPECT_FALSE(Find(session).ok());
 }
 
 TEST_F(WebSessionsTest, ARevokedPersonHasNoSessionAndNoLink) {
-  const std::string cookie = sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret)->secret;
+  const WebSessions::Ticket session = LogIn("vera");
   const std::string link = sessions_.MakeLink(Person("vera")).secret;
-  const std::string unknown =  // by a certificate that the store does not know
-      sessions_.Redeem(sessions_.MakeLink(Person("vera", "ef")).secret)->secret;
-  const std::string other =
-      sessions_.Redeem(sessions_.MakeLink(Person("otto", "cd")).secret)->secret;
+  // By a certificate that the store does not know.
+  const WebSessions::Ticket unknown = LogIn("vera", "ef");
+  const WebSessions::Ticket other = LogIn("otto", "cd");
   const std::unique_ptr<Store> store = OpenStore(":memory:").value();
   ASSERT_OK(store->Update([&](Transaction& txn) -> absl::Status {
     CertificateRecord record;
@@ -109,20 +127,20 @@ TEST_F(WebSessionsTest, ARevokedPersonHasNoSessionAndNoLink) {
     return txn.certificates().RevokeByUser("vera", clock_.Now());
   }));
   ASSERT_OK(denylist_.Load(*store));
-  EXPECT_THAT(sessions_.Find(cookie), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
+  EXPECT_THAT(Find(session), StatusIs(absl::StatusCode::kPermissionDenied, Said()));
   EXPECT_FALSE(sessions_.Redeem(link).ok());
-  EXPECT_FALSE(sessions_.Find(unknown).ok());
-  EXPECT_OK(sessions_.Find(other));
+  EXPECT_FALSE(Find(unknown).ok());
+  EXPECT_OK(Find(other));
 }
 
 TEST_F(WebSessionsTest, TheOldestMakesRoom) {
-  std::vector<std::string> cookies;
+  std::vector<WebSessions::Ticket> all;
   for (size_t i = 0; i <= WebSessions::kMaxSessions; ++i) {
-    cookies.push_back(sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret)->secret);
+    all.push_back(LogIn("vera"));
     clock_.Advance(absl::Seconds(1));
   }
-  EXPECT_FALSE(sessions_.Find(cookies[0]).ok());
-  for (size_t i = 1; i < cookies.size(); ++i) EXPECT_OK(sessions_.Find(cookies[i]));
+  EXPECT_FALSE(Find(all[0]).ok());
+  for (size_t i = 1; i < all.size(); ++i) EXPECT_OK(Find(all[i]));
   const std::string first_link = sessions_.MakeLink(Person("vera")).secret;
   clock_.Advance(absl::Seconds(1));
   for (size_t i = 0; i < 100; ++i) sessions_.MakeLink(Person("vera"));
@@ -133,11 +151,11 @@ TEST_F(WebSessionsTest, TheOldestMakesRoom) {
 }
 
 TEST_F(WebSessionsTest, LogoutEndsOneSession) {
-  const std::string one = sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret)->secret;
-  const std::string other = sessions_.Redeem(sessions_.MakeLink(Person("vera")).secret)->secret;
-  sessions_.End(one);
-  EXPECT_FALSE(sessions_.Find(one).ok());
-  EXPECT_OK(sessions_.Find(other));
+  const WebSessions::Ticket one = LogIn("vera");
+  const WebSessions::Ticket other = LogIn("vera");
+  sessions_.End(one.secret);
+  EXPECT_FALSE(Find(one).ok());
+  EXPECT_OK(Find(other));
 }
 
 }  // namespace

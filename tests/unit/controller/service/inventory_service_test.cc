@@ -225,6 +225,14 @@ TEST_F(InventoryServiceTest, AVariableThatTemplatesNeverSeeIsRefused) {
   EXPECT_THAT(std::string(refused.message()), ::testing::Not(HasSubstr("'stack'")));
 }
 
+// Only the roles of a site say whether anything reads it.
+TEST_F(InventoryServiceTest, AVariableOfTheSiteLikeOneOfTheControllersIsTaken) {
+  v1::CheckInventoryResponse response;
+  const auto request = With<v1::CheckInventoryRequest>(absl::StrCat(
+      kCluster, "vars: {bmc_users: [admin], bmc_ports: [623], boot_disks: [sda, sdb]}\n"));
+  EXPECT_OK(service_.Check(request, response));
+}
+
 // They did not fit into the status of a call, and gRPC replaced them by an error of its own.
 TEST_F(InventoryServiceTest, HundredsOfErrorsGoIntoTheResponse) {
   std::string text = "cluster: x\nnodes:\n";

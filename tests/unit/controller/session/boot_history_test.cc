@@ -40,6 +40,7 @@ TEST(BootHistory, ARefusalIsNewsOnceForABootAndOnceAnHour) {
   EXPECT_FALSE(boots.IsNews("a", kBootNow + absl::Hours(9), absl::Hours(1)));
   EXPECT_FALSE(boots.IsNews("z", kBootNow + absl::Minutes(59), absl::Hours(1)));
   EXPECT_TRUE(boots.IsNews("z", kBootNow + absl::Hours(1), absl::Hours(1)));
+  EXPECT_TRUE(boots.IsNews("z", kBootNow - absl::Hours(24), absl::Hours(1))) << "set back";
 }
 
 }  // namespace

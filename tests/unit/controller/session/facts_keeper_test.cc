@@ -281,6 +281,10 @@ TEST_F(FactsKeeperTest, RefusalsAreAuditedOnceAnHour) {
   refuse(3);
   refuse(4);
   EXPECT_EQ(Audited(), 2);
+  clock_.Advance(-absl::Hours(24));  // set back
+  refuse(5);
+  refuse(6);
+  EXPECT_EQ(Audited(), 3);
 }
 
 TEST_F(FactsKeeperTest, WhatAnEarlierVersionStoredMustKeepTheRulesToo) {
