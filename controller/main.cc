@@ -7,10 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -21,9 +24,13 @@
 #include "controller/grpc_log.h"
 #include "controller/log.h"
 #include "controller/service/front/credentials.h"
+#include "controller/store/soci/store.h"
 
 namespace muster::controller {
 namespace {
+
+// TimeoutStartSec= of musterd.service.
+constexpr absl::Duration kStartTimeout = absl::Minutes(5);
 
 // Blocks SIGTERM and SIGINT in every thread; the main one receives them.
 sigset_t BlockSignals() {
@@ -34,6 +41,18 @@ sigset_t BlockSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signals;
+}
+
+// Has systemd wait for the check of a large store besides. Once, before it: SQLite calls nobody
+// back while it checks.
+void ExtendStart(const Config& config) {
+  std::error_code none;
+  const std::uintmax_t bytes =
+      std::filesystem::file_size(config.state_directory + "/muster.db", none);
+  if (none) return;
+  sd_notify(0, absl::StrCat("EXTEND_TIMEOUT_USEC=",
+                            absl::ToInt64Microseconds(kStartTimeout + LongestCheck(bytes)))
+                   .c_str());
 }
 
 // Returns at the first signal. Until then, notifies systemd's watchdog twice in each of its periods
@@ -75,6 +94,7 @@ absl::Status Run(const Flags& flags) {
   const sigset_t signals = BlockSignals();
   ASSIGN_OR_RETURN(const Config config, LoadConfig(flags.config));
   RealClock clock;
+  ExtendStart(config);
   ASSIGN_OR_RETURN(const std::unique_ptr<Controller> controller, Controller::Start(config, clock));
   LogInfo(absl::StrCat("musterd ", kVersion, " serves cluster ", config.cluster, ": port ",
                        controller->port(), ", enrollment ", controller->enrollment_port(),

@@ -59,9 +59,10 @@ absl::Status Enrollment::Admit(Transaction& txn, EnrollmentRecord& enrollment, c
   NodeRecord node;
   node.state = NodeRecord::kEnrolled;
   if (earlier.ok()) {
-    // The same machine. One that proves itself, by its TPM or its MAC address, has lost key and
-    // state with its boot. A person's token is for a member whose certificates have expired, with
-    // all that is on it.
+    // The same machine. One that proves itself, by its TPM or its MAC address, has mostly lost key
+    // and state with its boot, and one that boots from its disk asks only where its membership has
+    // ended: nothing shows what is on it. A person's token is for a member whose certificates have
+    // expired, with all that is on it.
     const bool has_state = !enrollment.requested && CheckMember(earlier).ok();
     node = *std::move(earlier);
     node.last_seen_at.reset();

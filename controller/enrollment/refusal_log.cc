@@ -10,7 +10,7 @@ std::optional<std::string> RefusalLog::Note(absl::string_view peer, absl::Time n
   std::string network = PeerNetwork(peer);
   absl::MutexLock lock(&mutex_);
   std::string before;
-  if (now - begin_ >= kInterval) {
+  if (now < begin_ || now - begin_ >= kInterval) {  // or the clock was set back
     before = TellPassedOver();
     begin_ = now;
     logged_.clear();

@@ -29,7 +29,7 @@ bool BootHistory::Accept(const std::string& boot_id) {
 
 bool BootHistory::IsNews(const std::string& boot_id, absl::Time now,
                          absl::Duration interval) const {
-  return audited_ != boot_id && now - audited_at_ >= interval;
+  return audited_ != boot_id && (now < audited_at_ || now - audited_at_ >= interval);
 }
 
 void BootHistory::OnAudited(const std::string& boot_id, absl::Time now) {

@@ -18,9 +18,9 @@ class BootHistory {
 
   // The node greets with this boot. False: two machines share the identity.
   bool Accept(const std::string& boot_id);
-  // Whether a refusal of this boot is to be entered into the audit log at `now`, which never
+  // Whether a refusal of this boot is to be entered at `now` into the audit log, which never
   // shrinks: not twice for one boot, and for a clone that comes with one boot after another not
-  // more often than each `interval`.
+  // more often than each `interval`. A clock that was set back begins a new one.
   bool IsNews(const std::string& boot_id, absl::Time now, absl::Duration interval) const;
   void OnAudited(const std::string& boot_id, absl::Time now);
 

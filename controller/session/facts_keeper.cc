@@ -194,7 +194,9 @@ absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid
   ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
   RETURN_IF_ERROR(txn.nodes().PutFactsRefusal({uuid, std::string(why.message()), now}));
   const auto last = audited_.find(uuid);
-  if (last != audited_.end() && now - last->second < kAuditInterval) return absl::OkStatus();
+  // A clock that was set back begins a new interval.
+  if (last != audited_.end() && now >= last->second && now - last->second < kAuditInterval)
+    return absl::OkStatus();
   audited.push_back(uuid);
   return Audit(txn, now, NodeActor(uuid), "node.facts_refused", node.name, why.message());
 }

@@ -61,7 +61,7 @@ void SessionRegistry::Sweep() {
   std::vector<std::pair<std::shared_ptr<AgentSession>, absl::Status>> dead;
   {
     absl::MutexLock lock(&mutex_);
-    if (now - begun_since_ >= absl::Minutes(1)) {
+    if (now < begun_since_ || now - begun_since_ >= absl::Minutes(1)) {  // or set back
       for (auto& [uuid, entry] : nodes_) entry.begun = 0;
       begun_since_ = now;
     }
@@ -157,7 +157,7 @@ void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status
   {
     absl::MutexLock lock(&mutex_);
     absl::Time& last = nodes_[uuid].misbehaved_at;
-    if (now - last < kMisbehaviourInterval) return;
+    if (now >= last && now - last < kMisbehaviourInterval) return;  // else set back
     last = now;
   }
   // An entry that a full disk refuses is at least in the log.

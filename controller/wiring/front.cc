@@ -134,7 +134,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       commands(work.commands, core.inventory, *core.resources.store, core.open_calls,
                config.exec == "on"),
       power(work.power, work.consoles, core.inventory, *core.resources.store, core.registry,
-            core.open_calls),
+            core.open_calls, work.own_machine),
       readings(work.readings, core.inventory, *core.resources.store),
       boots(work.boots, core.inventory, config.boot_listen != "off"),
       notifications(work.notifications),

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/base/text/ip_network.h"
 #include "common/sys/file_system.h"
 #include "controller/config.h"
 #include "controller/wiring/core.h"
@@ -22,10 +22,6 @@ constexpr unsigned kIdleSeconds = 30;
 
 // Addresses that say where to listen, not where to go.
 bool IsAnyAddress(absl::string_view host) { return host == "0.0.0.0" || host == "[::]"; }
-
-bool IsLoopback(absl::string_view host) {
-  return host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.");
-}
 
 absl::StatusOr<HttpServer::Options> OptionsOf(const Config& config, const Core& core) {
   HttpServer::Options options = {.listen = config.web_listen,
@@ -53,8 +49,8 @@ WebService::Place PlaceOfPage(const Config& config, uint16_t port) {
     return {absl::StrCat("https://", config.web_address), /*is_local=*/false};
   const std::string host = IsAnyAddress(listens) ? HostOf(config.controller_address) : listens;
   // The controller's certificate has names, and "localhost" among them.
-  return {absl::StrCat("https://", IsLoopback(host) ? "localhost" : host, ":", port),
-          IsLoopback(listens)};
+  return {absl::StrCat("https://", IsLoopbackHost(host) ? "localhost" : host, ":", port),
+          IsLoopbackHost(listens)};
 }
 
 absl::StatusOr<std::unique_ptr<WebFront>> StartWebFront(const Config& config, Core& core,

@@ -1,5 +1,8 @@
 #include "controller/wiring/work.h"
 
+#include <sys/utsname.h>
+
+#include <cstdlib>
 #include <set>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/checks/catalog.h"
 #include "common/pki/certificate.h"
+#include "common/sys/boot_id.h"
 #include "common/sys/file_system.h"
 #include "common/value/node_reboot.h"
 #include "controller/backup/backup_record.h"
@@ -35,6 +39,18 @@
 
 namespace muster::controller {
 namespace {
+
+// As of the start.
+power::OwnMachine OwnMachineOf(const Config& config, sys::FileSystem& files) {
+  power::OwnMachine own;
+  // musterd's unit hides the kernel's file from it.
+  const char* const told = std::getenv("MUSTER_BOOT_ID");
+  own.boot_id = told != nullptr ? told : sys::ReadBootId(files).value_or("");
+  utsname system{};
+  const absl::string_view host_name = uname(&system) == 0 ? system.nodename : "";
+  own.names = power::OwnNames(host_name, HostOf(config.controller_address));
+  return own;
+}
 
 absl::Duration LongestBackup(const Config& config) {
   uint32_t hours = 0;
@@ -94,9 +110,10 @@ Work::Work(const Config& config, Core& core)
       rotations(ForRuns(config), *core.resources.secrets),
       commands(*core.resources.store, core.registry, core.clock, LogWarning),
       readings(core.registry, core.clock),
+      own_machine(OwnMachineOf(config, core.files)),
       power(ForPower()),
       rescue(
-          *core.resources.store, core.registry, core.inventory, core.clock, power,
+          *core.resources.store, core.registry, core.inventory, core.clock, power, own_machine,
           [this](const std::string& node) { consoles.OnBootSeen(node); }, LogWarning),
       timelines(*core.resources.store, core.clock),
       housekeeper(*core.resources.store, *core.resources.blobs, *core.resources.images, core.clock,
@@ -288,7 +305,7 @@ health::HealthCollaborators Work::ForHealth() {
           },
       .notify =
           [this](const health::Notice& notice) {
-            LogWarning(notice.text);
+            LogWarning(health::Line(notice));
             notify::Notification told;
             told.kind = notice.is_breaker ? "health.breaker" : std::string(health::kConditionKind);
             if (notice.severity == v1::CONDITION_SEVERITY_FATAL)

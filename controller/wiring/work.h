@@ -18,6 +18,7 @@
 #include "controller/health/health_monitor.h"
 #include "controller/housekeeper.h"
 #include "controller/notify/notifications.h"
+#include "controller/power/own_machine.h"
 #include "controller/power/power_control.h"
 #include "controller/power/reboot_rescue.h"
 #include "controller/reading/watched_nodes.h"
@@ -102,6 +103,7 @@ struct Work {
   SecretRotations rotations;
   NodeCommands commands;
   WatchedNodes readings;
+  const power::OwnMachine own_machine;
   power::PowerControl power;
   power::RebootRescue rescue;
   timeline::TimelineWatches timelines;
