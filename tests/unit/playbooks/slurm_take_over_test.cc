@@ -332,7 +332,7 @@ TEST_F(SlurmTakeOverTest, ASlurmdbdOfOthersIsNotTakenOverUnasked) {
   EXPECT_EQ(RunStep("login1", kAccounting), 1) << "wherever its settings are";
   node_.Write("/etc/slurm/slurmdbd.conf", "StorageLoc=old\n");
   EXPECT_EQ(RunStep("login1", kAccounting), 1);
-  EXPECT_THAT(node_.output(), HasSubstr("of the database slurm_db on this node"));
+  EXPECT_THAT(node_.output(), HasSubstr("uses database slurm_db on this node"));
   node_.Write("/etc/slurm/slurmdbd.conf", "# Written by Muster; changes made here are lost.\n");
   EXPECT_EQ(RunStep("login1", kAccounting), 0);
   Set(R"({"slurm_take_over": true})");

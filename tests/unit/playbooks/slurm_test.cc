@@ -422,7 +422,7 @@ TEST_F(SlurmRolesTest, ABackupOfSlurmctldIsSetUpAsThePrimaryIs) {
     EXPECT_EQ(steps[node]["state folder"].directory().path(), "/state/slurmctld");
     EXPECT_THAT(steps[node]["slurmctld waits for its state"].file().content(),
                 HasSubstr("\nExecStartPre=+/usr/local/lib/muster/wait-for-mounts "
-                          "/state/slurmctld\nTimeoutStartSec=1h\n"));
+                          "/state/slurmctld\nTimeoutStartSec=infinity\n"));
     EXPECT_TRUE(steps[node]["slurmctld runs"].unit().enabled());
   }
   EXPECT_TRUE(Steps("slurm_login").empty());
