@@ -262,7 +262,7 @@ constexpr PartRow kParts[] = {
 // Prints the figures of docs/benchmarks.md and ./dev bench, in lines that both can read.
 class FigureReporter final : public benchmark::ConsoleReporter {
  public:
-  // Without colours: their end sequences would come before the figures.
+  // Without colors: their end sequences would come before the figures.
   FigureReporter() : ConsoleReporter(OO_None) {}
 
   void ReportRuns(const std::vector<Run>& runs) override {

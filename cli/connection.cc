@@ -56,7 +56,7 @@ absl::Status CheckCredentials(const std::string& folder, absl::string_view certi
   const absl::StatusOr<pki::Certificate> certificate = pki::ParseCertificate(certificate_pem);
   if (certificate.ok() && certificate->not_after < now) {
     return absl::FailedPreconditionError(absl::StrCat(
-        file, ": the certificate of ", certificate->common_name, " ended on ",
+        file, ": the certificate of ", certificate->common_name, " expired on ",
         absl::FormatTime("%Y-%m-%d", certificate->not_after, absl::UTCTimeZone()),
         "; an administrator makes another (`muster user create ", certificate->common_name,
         "`), and root on the controller renews /etc/muster/admin (`muster ca renew-admin`)"));
@@ -135,7 +135,8 @@ absl::Status Connection::Convert(const grpc::Status& status) const {
         "cannot reach the controller at ", address_, ": ", message,
         stranger ? "\n  ca.crt is not from this controller: it is another cluster's, or was set up "
                    "again; copy /etc/muster/admin from it. Or the controller's certificate has "
-                   "ended: there, as root, `muster ca renew-controller`."
+                   "expired; in that case run `muster ca renew-controller` there as root, and "
+                   "restart musterd."
                  : "\n  Is musterd running there (systemctl status musterd), and is the port open "
                    "from here?");
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {

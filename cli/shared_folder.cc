@@ -40,8 +40,9 @@ std::string SharedFolderWarning(absl::string_view folder, absl::string_view type
                                 absl::string_view role) {
   if (role == "viewer" || !IsRemoteFileSystem(type)) return "";
   return absl::StrCat(
-      "the key in ", folder, " is on ", type, ": root of every machine that mounts it can act as ",
-      "this ", role, "; move the folder to a local disk and name it in MUSTER_CONFIG_DIR, or keep ",
+      "the key in ", folder, " is on a network file system (", type,
+      "): root on any machine that mounts it can act as this ", role,
+      "; move the folder to a local disk and name it in MUSTER_CONFIG_DIR, or keep ",
       "it on a machine outside the cluster");
 }
 

@@ -1,6 +1,6 @@
 // All nodes as small cells, by switch and rack: legible with six nodes and with ten thousand.
 import {h} from './dom.js';
-import {drawShape, toneColour} from './words.js';
+import {drawShape, toneColor} from './words.js';
 
 const LABEL = 18;   // height of a rack's name
 const HEAD = 26;    // of a switch's
@@ -121,19 +121,19 @@ export class Grid {
     const context = this.canvas.getContext('2d');
     context.scale(scale, scale);
     context.textBaseline = 'alphabetic';
-    const text = toneColour('text'), quiet = toneColour('quiet');
+    const text = toneColor('text'), quiet = toneColor('quiet');
     for (const label of this.labels) {
       context.font = label.isHead ? '600 13px system-ui, sans-serif' : '12px system-ui, sans-serif';
       context.fillStyle = label.isHead ? text : quiet;
       context.fillText(shorten(context, label.text, label.width), label.x, label.y);
     }
-    const colours = new Map();
+    const colors = new Map();
     context.font = '13px system-ui, sans-serif';
     for (const {node, x, y, size, name} of this.cells) {
       const {tone, shape} = node.status;
-      if (!colours.has(tone)) colours.set(tone, toneColour(tone));
+      if (!colors.has(tone)) colors.set(tone, toneColor(tone));
       context.globalAlpha = !this.fits || this.fits(node) ? 1 : .13;
-      drawShape(context, shape, x, y, size, colours.get(tone));
+      drawShape(context, shape, x, y, size, colors.get(tone));
       if (!name) continue;
       context.fillStyle = text;
       context.fillText(shorten(context, node.name, name - 6), x + size + 6, y + size - 3);
@@ -141,7 +141,7 @@ export class Grid {
     context.globalAlpha = 1;
     const cell = this.cells[this.at];
     if (cell) {
-      context.strokeStyle = toneColour('focus');
+      context.strokeStyle = toneColor('focus');
       context.lineWidth = 2;
       context.strokeRect(cell.x - 2, cell.y - 2, cell.size + cell.name + 4, cell.size + 4);
     }

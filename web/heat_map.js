@@ -4,9 +4,9 @@ import {h} from './dom.js';
 const LEAST = 3, MOST = 22;   // pixels of a cell
 const LISTED = 10;
 
-// From dark (low) to light (high) through five colours of even steps in lightness.
+// From dark (low) to light (high) through five colors of even steps in lightness.
 const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
-function colour(fraction) {
+function color(fraction) {
   const at = Math.min(1, Math.max(0, fraction)) * (STOPS.length - 1);
   const low = Math.min(Math.floor(at), STOPS.length - 2);
   const mix = STOPS[low].map((value, i) => Math.round(value + (STOPS[low + 1][i] - value) * (at - low)));
@@ -44,7 +44,7 @@ export function heatMap({title, unit, names, cells}) {
       for (let column = 0; column < names.length; ++column) {
         const value = values.get(row * names.length + column);
         if (row === column && value === undefined) continue;
-        paint.fillStyle = value === undefined ? none : colour(high > darkest ? (value - darkest) / (high - darkest) : 1);
+        paint.fillStyle = value === undefined ? none : color(high > darkest ? (value - darkest) / (high - darkest) : 1);
         paint.fillRect(column * size, row * size, size - gap, size - gap);
       }
     }

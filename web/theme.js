@@ -16,7 +16,7 @@ export function applyTheme() {
 system.addEventListener('change', applyTheme);
 
 export function themeButton() {
-  const name = () => (isDark() ? 'Light colours' : 'Dark colours');
+  const name = () => (isDark() ? 'Light colors' : 'Dark colors');
   const button = h('button.bare', {type: 'button', id: 'theme', title: name(), 'aria-label': name()}, '◐');
   button.addEventListener('click', () => {
     chosen = isDark() ? 'light' : 'dark';

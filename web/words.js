@@ -1,7 +1,7 @@
-// The states of things: their words, their tones, and the shapes that tell them apart without colour.
+// The states of things: their words, their tones, and the shapes that tell them apart without color.
 import {h} from './dom.js';
 
-// In the order in which they matter. `tone` is a colour, `shape` is drawn by drawShape().
+// In the order in which they matter. `tone` is a color, `shape` is drawn by drawShape().
 export const STATUSES = [
   {key: 'quarantined', label: 'Quarantined', tone: 'bad', shape: 'cross', isWrong: true},
   {key: 'unreachable', label: 'Unreachable', tone: 'bad', shape: 'ring', isWrong: true},
@@ -38,10 +38,10 @@ export function statusOf(node) {
 }
 
 // Draws a cell of the grid; `size` counts pixels.
-export function drawShape(context, shape, x, y, size, colour) {
+export function drawShape(context, shape, x, y, size, color) {
   const line = Math.max(1, Math.round(size / 7));
-  context.fillStyle = colour;
-  context.strokeStyle = colour;
+  context.fillStyle = color;
+  context.strokeStyle = color;
   context.lineWidth = line;
   const frame = () => context.strokeRect(x + line / 2, y + line / 2, size - line, size - line);
   switch (shape) {
@@ -73,7 +73,7 @@ export function drawShape(context, shape, x, y, size, colour) {
   }
 }
 
-export function toneColour(tone) {
+export function toneColor(tone) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${tone}`).trim();
 }
 
@@ -82,7 +82,7 @@ export function swatch(status) {
   const draw = () => {
     const context = canvas.getContext('2d');
     context.clearRect(0, 0, 28, 28);
-    drawShape(context, status.shape, 1, 1, 26, toneColour(status.tone));
+    drawShape(context, status.shape, 1, 1, 26, toneColor(status.tone));
   };
   canvas.addEventListener('theme', draw);
   draw();

@@ -39,7 +39,7 @@ void Readings::Add(Reading reading) {
   }
   stretches_.resize((stretches_.size() + 1) / 2);
   stride_ *= 2;
-  // A stretch left without a neighbour is not full yet.
+  // A stretch left without a neighbor is not full yet.
   if (stretches_.back().count < stride_) {
     Merge(stretches_.back(), one);
   } else {

@@ -15,7 +15,7 @@ struct Reading {
 };
 
 // Readings of one quantity in bounded memory: at most `max_stretches` of 80 bytes. Up to that many
-// readings are kept one by one; then neighbours are merged, evenly over the whole time, and each
+// readings are kept one by one; then neighbors are merged, evenly over the whole time, and each
 // stretch of time keeps its lowest and its highest reading. Not thread-safe.
 class Readings {
  public:

@@ -12,10 +12,9 @@ struct ResourceContext;
 struct User;
 
 // OK unless processes of `user` run: no id changes below them, as usermod has it for a uid. `kind`
-// is "uid" or "gid". Unavailable otherwise, and not FailedPrecondition, which check mode takes to
-// be mended by whatever an earlier step or play would change: a first apply changes nearly
-// everything, and its check would foresee nothing of the refusal. A plan that ends the processes
-// itself fails in check mode.
+// is "uid" or "gid". Unavailable otherwise. Not FailedPrecondition: check mode assumes that an
+// earlier change resolves it, and a first apply changes nearly everything, so that its check would
+// foresee nothing of the refusal. A plan that ends the processes itself fails in check mode.
 absl::Status CheckIdMayChange(absl::string_view kind, const User& user, id_t before, id_t after,
                               ResourceContext& context);
 

@@ -25,7 +25,7 @@ struct LineChange {
 };
 
 // Pure; made once per step. Lines end with LF or CR LF, and the last may lack its end: a new line
-// ends like its neighbour.
+// ends like its neighbor.
 class LineEdit {
  public:
   // InvalidArgument names the wrong field. `spec` must outlive the object.

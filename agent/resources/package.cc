@@ -276,7 +276,7 @@ class Package final : public Resource {
   ResourceContext& context_;
   bool checked_ = false;
   PackageTransaction own_;       // what Check() found to do
-  PackageTransaction absorbed_;  // what the neighbours' Check() found
+  PackageTransaction absorbed_;  // what the neighbors' Check() found
   // The task that decides how the transaction installs: the first of them that does not remove.
   std::optional<v1::PackageResource> installs_;
 };

@@ -59,7 +59,7 @@ class Resource {
   // True for handlers' verbs (restart, an always-command) that remain "changed" after Apply(): the
   // engine does not check them again.
   virtual bool AlwaysChanges() const { return false; }
-  // Combines two neighbours (packages: into one transaction): takes over the findings of `next`'s
+  // Combines two neighbors (packages: into one transaction): takes over the findings of `next`'s
   // Check() and returns true; then next.Apply() is not called. Called between Check() and Apply().
   virtual bool Absorb(Resource& next) { return false; }
 };

@@ -51,8 +51,8 @@ std::string ClockRemedy(absl::Time made, absl::Time now, absl::string_view what)
   if (now >= made) return "";
   return absl::StrCat("this node's clock (", Second(now), ") is before the time at which ", what,
                       " was made (", Second(made),
-                      "): set the clock, by `chronyc makestep` or `timedatectl set-time`, and see "
-                      "whether it survives a reboot");
+                      "): set the clock (`chronyc makestep` or `timedatectl set-time`), and check "
+                      "that it keeps time across a reboot");
 }
 
 std::string ValidityRemedy(const CertificateLife& life, absl::Time now,
@@ -74,9 +74,9 @@ std::string RefusalRemedy(absl::string_view error) {
   static constexpr Remedy kRemedies[] = {
       {"certificate verify failed",
        "first compare this node's clock with the controller's (timedatectl). If it is right, the "
-       "controller's certificate has ended or is not from the authority that this node joined: if "
-       "it has ended, run `muster ca renew-controller` there; if the controller was set up again, "
-       "make a token there and run `muster-agent join --force`"},
+       "controller's certificate has expired (run `muster ca renew-controller` there as root, then "
+       "`systemctl restart musterd`), or the controller was set up again (create a token there, "
+       "then run `muster-agent join --force` here)"},
       // With TLS 1.3 a server rejects a certificate only after the client considers the handshake
       // done.
       {"Socket closed",

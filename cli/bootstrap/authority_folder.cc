@@ -200,12 +200,12 @@ absl::StatusOr<std::string> AuthorityFolder::RenewController(const std::vector<s
   pki::Subject more;
   RETURN_IF_ERROR(AddHosts(hosts, more));
   ASSIGN_OR_RETURN(const State state, Read());
-  // When it has ended, nobody is lost by the new root: without it, nobody gets in at all.
+  // When it has expired, nobody is lost by the new root: without it, nobody gets in at all.
   if (state.stage == Stage::kChanging && CheckController(now).ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the authority in ", folder_,
-                     " is being changed, and nodes that have not followed do not trust what the "
-                     "new one signs; `muster ca rotate` finishes the change, and makes another ",
+                     " is being replaced, and some nodes do not trust the new one yet; run `muster "
+                     "ca rotate`: it completes the change and renews ",
                      kServer));
   }
   ASSIGN_OR_RETURN(const pki::Authority ca, Signer());
@@ -217,7 +217,7 @@ absl::Status AuthorityFolder::CheckController(absl::Time now) {
   ASSIGN_OR_RETURN(const pki::Certificate certificate, pki::ParseCertificate(server));
   if (now < certificate.not_after) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(Path(kServer), " ended on ",
+      absl::StrCat(Path(kServer), " expired on ",
                    absl::FormatTime("%Y-%m-%d", certificate.not_after, absl::UTCTimeZone()),
                    ", and nobody reaches musterd with it; run `muster ca renew-controller` and "
                    "`systemctl restart musterd`"));

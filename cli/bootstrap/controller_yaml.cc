@@ -6,7 +6,7 @@
 namespace muster::cli {
 namespace {
 
-// Those of the other listeners in the text below; the last one is there for who switches it on.
+// Ports of the other listeners in the text below; the last is used only when network boot is on.
 constexpr int kPackagePort = 7480;
 constexpr int kBootPort = 7483;
 

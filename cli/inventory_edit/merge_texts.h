@@ -12,7 +12,7 @@ namespace muster::cli {
 // The texts of two persons, and the one from which both were made.
 struct TextMerge {
   std::string text;
-  // The lines of `mine`, counted from 1, where both have changed the same lines, or neighbours, in
+  // The lines of `mine`, counted from 1, where both have changed the same lines, or neighbors, in
   // different ways. Not empty: `text` means nothing.
   std::vector<size_t> conflicts;
 };

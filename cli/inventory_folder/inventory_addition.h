@@ -19,7 +19,7 @@ struct InventoryAddition : InventoryChange {
 };
 
 // Looks at the inventory at `path` and at the controller's. `addition.like` may be empty: a
-// neighbour by its name is taken. FailedPrecondition: the two differ already, or the edit would
+// neighbor by its name is taken. FailedPrecondition: the two differ already, or the edit would
 // change more than the new nodes and their memberships, or nodes are there with other attributes.
 // Otherwise as AddNodes().
 absl::StatusOr<InventoryAddition> PrepareAddition(const Connection& connection,

@@ -118,8 +118,8 @@ absl::Status CheckNoneIsContested(const std::vector<Adoption>& adoptions) {
     return absl::FailedPreconditionError(absl::StrCat(
         each.machine->mac(), " and ", each.contested.front().also_of, " both report the port ",
         each.contested.front().mac,
-        "; if they are one machine that has booted by both, wait two minutes, otherwise choose by "
-        "--machines those that are to be adopted, which then do not get such a port"));
+        "; if they are one machine that has booted by both, wait two minutes; otherwise name the "
+        "machines to adopt with --machines; they are then adopted without the contested port"));
   }
   return absl::OkStatus();
 }

@@ -56,10 +56,10 @@ absl::StatusOr<std::vector<UnlikeNode>> FindUnlikeNodes(Context& context,
   std::vector<UnlikeNode> pairs;
   std::set<std::string> asked(names.begin(), names.end());
   for (const std::string& name : names) {
-    const std::string neighbour = like.empty() ? NodeLike(others, name) : like;
-    if (neighbour.empty()) continue;
-    pairs.push_back({name, neighbour, {}});
-    asked.insert(neighbour);
+    const std::string neighbor = like.empty() ? NodeLike(others, name) : like;
+    if (neighbor.empty()) continue;
+    pairs.push_back({name, neighbor, {}});
+    asked.insert(neighbor);
   }
   const std::string nodes = FoldHostlist({asked.begin(), asked.end()});
   const absl::Time patience = context.clock->Now() + kFactsPatience;

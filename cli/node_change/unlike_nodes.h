@@ -18,7 +18,7 @@ struct UnlikeNode {
 };
 
 // Those of `names` that are another machine than `like`, or, where that is empty, than the node
-// that their name continues. One without such a neighbour, or without facts of either, is not among
+// that their name continues. One without such a neighbor, or without facts of either, is not among
 // them. Waits half a minute for the facts of machines that have just joined.
 absl::StatusOr<std::vector<UnlikeNode>> FindUnlikeNodes(Context& context,
                                                         const Connection& connection,

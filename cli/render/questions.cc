@@ -122,9 +122,9 @@ std::string InventoryQuestion(const v1::DiffInventoryResponse& diff) {
   if (!diff.cluster_before().empty() && diff.cluster_before() != diff.cluster_after()) {
     acts.push_back(
         absl::StrCat("Rename cluster ", diff.cluster_before(), " to ", diff.cluster_after()));
-    of_slurm = absl::StrCat("  Slurm takes the new name only when its jobs have ended and ",
-                            "slurmctld was stopped; its accounting keeps the records of before ",
-                            "under ", diff.cluster_before(), "\n");
+    of_slurm = absl::StrCat("  Slurm takes the new name only after all jobs have ended and ",
+                            "slurmctld was stopped; accounting keeps earlier records under ",
+                            diff.cluster_before(), "\n");
   }
   if (diff.dropped_nodes_size() > 0) {
     acts.push_back(absl::StrCat(

@@ -203,11 +203,12 @@ class AuthorityRotation {
       std::cout << "  Until they connect, these nodes also trust the earlier one: "
                 << NodesText(authority) << "\n";
     }
-    std::cout << "  Make a backup now: an older one would bring back the earlier authority.\n"
-              << "  Copies of the administrator's folder no longer work; copy it again.\n"
-              << "  Join lines and plan files no longer work; make new ones.\n"
-              << "  Signed kernel images: `muster image sign` now; until then nodes with "
-                 "boot_signed do not boot from the network.\n";
+    std::cout
+        << "  Make a backup now: an older one would bring back the earlier authority.\n"
+        << "  Copies of the administrator's folder no longer work; copy it again.\n"
+        << "  Join lines and plan files no longer work; make new ones.\n"
+        << "  Run `muster image sign` for each signed kernel image now: until then nodes with "
+           "boot_signed do not boot from the network.\n";
     return kExitClean;
   }
 

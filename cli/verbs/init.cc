@@ -1,6 +1,6 @@
 // muster init: sets up a new cluster's authority, credentials and configuration, on the controller.
 //
-// The only verb that makes no call: before it there is no controller to call.
+// It makes no call: before it there is no controller to call.
 #include <pwd.h>
 
 #include <CLI/CLI.hpp>

@@ -64,7 +64,7 @@ std::string Describe(const NodeAddOptions& options, const std::vector<std::strin
   steps.push_back(
       absl::StrCat("install the agent on ", nodes, " over ssh, where it has not joined"));
   if (!options.accept_hardware)
-    steps.push_back("compare the machines with their neighbours, and leave out what is unlike");
+    steps.push_back("compare the machines with their neighbors, and leave out what is unlike");
   for (std::string& step : StepsOfTakingIn(options.site, names, options.skip_validation))
     steps.push_back(std::move(step));
   return absl::StrCat(text, NumberSteps(steps));
@@ -79,7 +79,7 @@ std::string Finally(int code, const std::vector<std::string>& names) {
                             "again, which continues there\n");
 }
 
-// The nodes that go on: those that are machines like their neighbours. The others have joined and
+// The nodes that go on: those that are machines like their neighbors. The others have joined and
 // get nothing.
 absl::StatusOr<std::vector<std::string>> LeaveOutUnlike(Context& context,
                                                         const Connection& connection,
@@ -166,7 +166,7 @@ void AddNodeAdd(CLI::App& node, Context& context) {
   add->add_flag("--ssh", options->over_ssh, "Install the agent over ssh (default)");
   AddSshOptions(*add, options->bootstrap);
   add->add_flag("--accept-hardware", options->accept_hardware,
-                "Add machines that are unlike their neighbours, too");
+                "Add machines that are unlike their neighbors, too");
   add->add_flag("--skip-validation", options->skip_validation, "Skip the plays with `validate`");
   add->footer(
       "The same command again continues where it stopped. Exit codes: those of muster apply.");

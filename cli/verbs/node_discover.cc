@@ -186,7 +186,7 @@ void AddAdopt(CLI::App& discover, Context& context) {
   AddSiteOptions(*adopt, options->site);
   adopt->footer(
       "Switch machines on one after the other, and their names follow. The nodes get an entry of\n"
-      "their own in the inventory, like that of their neighbour, with the MAC addresses of all\n"
+      "their own in the inventory, like that of their neighbor, with the MAC addresses of all\n"
       "Ethernet ports, the one by which the machine has booted and the others by its own word. A\n"
       "machine that says that it has a port of a node is left out.\n"
       "The boot server learns their addresses by the tag `names` of the playbook. Exit codes:\n"

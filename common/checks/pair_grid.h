@@ -8,7 +8,7 @@
 
 namespace muster::checks {
 
-// From row to column; the diagonal stays empty. With more than kMaxCells names, neighbours share a
+// From row to column; the diagonal stays empty. With more than kMaxCells names, neighbors share a
 // cell, which has their lowest value: no grid has more than that many cells a side.
 class PairGrid {
  public:

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 // No real name is longer than this.
 constexpr size_t kMostBytes = 256;
-// The most neighbours of one interface: with more, it is not a switch.
+// The most neighbors of one interface: with more, it is not a switch.
 constexpr size_t kMostNames = 8;
 constexpr absl::Duration kPatience = absl::Seconds(4);
 constexpr size_t kMaxOutput = size_t{1} << 20;

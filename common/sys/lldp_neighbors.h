@@ -20,7 +20,7 @@ struct LldpNeighbor {
   std::vector<std::string> names;
 };
 
-// By interface: its first neighbour, and the names of all.
+// By interface: its first neighbor, and the names of all.
 using LldpNeighbors = std::map<std::string, LldpNeighbor>;
 
 // What lldpd has heard so far; switches speak every 30 seconds. Blocks for as long as lldpcli

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<TreeStage>> TreeStage::Make(const std::string& pa
                                                            const std::string& name) {
   ASSIGN_OR_RETURN(Place place, Place::Reach(path, "unpacking into"));
   struct stat there = {};
-  // If something is mounted at the place, its neighbours are on another disk.
+  // If something is mounted at the place, its neighbors are on another disk.
   const bool beside =
       !place.folder.Stat(place.name, &there) || there.st_dev == place.folder.device();
   // A second descriptor of the same folder, or one of the place itself.

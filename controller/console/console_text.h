@@ -19,7 +19,7 @@ struct ConsoleRow {
 };
 
 // The last rows of a stream that anybody may have written: what moves the cursor of a terminal ends
-// a row, what colours it is removed, and rows without text are left out. Numbers of rows go on
+// a row, what colors it is removed, and rows without text are left out. Numbers of rows go on
 // where an earlier process has kept the text, as long as the clock is right. One thread.
 class ConsoleText {
  public:

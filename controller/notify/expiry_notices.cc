@@ -39,20 +39,23 @@ struct OwnCertificate {
   absl::Duration before;
   Severity severity;  // of the first notice
   absl::string_view name;
-  absl::string_view loss;  // what ends with it
+  absl::string_view loss;  // what is lost when it expires
+  absl::string_view lost;  // the same, once it has expired
   absl::string_view remedy;
 };
 constexpr OwnCertificate kOwn[] = {
     {"authority", &CertificateEnds::authority, kAuthorityNotice, Severity::kCritical,
      "the cluster's authority", ", and every certificate with it",
-     "see: muster ca status, muster ca rotate"},
+     ", and every certificate with it", "see: muster ca status, muster ca rotate"},
     {"controller", &CertificateEnds::controller, kControllerNotice, Severity::kWarning,
-     "the controller's certificate", ", and no agent and no command reaches musterd after it",
-     "on the controller, as root: muster ca renew-controller, then: systemctl restart musterd"},
+     "the controller's certificate", ": agents and commands cannot connect after that",
+     ": agents and commands can no longer connect",
+     "run `muster ca renew-controller` there as root, then `systemctl restart musterd`"},
     {"web_certificate", &CertificateEnds::web, kLastNotice, Severity::kCritical,
-     "the certificate of the web page", ", and browsers refuse the page after it",
-     "see: web_certificate of controller.yaml; replace the file where that was not done yet, then: "
-     "systemctl restart musterd, which reads it once"},
+     "the certificate of the web page", ": browsers refuse the page after that",
+     ": browsers refuse the page",
+     "replace web_certificate (see controller.yaml) if that was not done yet, then run `systemctl "
+     "restart musterd`, which reads it only at its start"},
 };
 
 absl::Status AddOwn(Transaction& txn, const CertificateEnds& ends, absl::Time now,
@@ -67,7 +70,7 @@ absl::Status AddOwn(Transaction& txn, const CertificateEnds& ends, absl::Time no
     notice.key = std::string(own.key);
     // The last notice differs from the first in its text: Add() drops a text that was told.
     notice.text =
-        absl::StrCat(own.name, " ends ", is_last ? "soon, on " : "on ", Day(end), own.loss);
+        absl::StrCat(own.name, " expires ", is_last ? "soon, on " : "on ", Day(end), own.loss);
     notice.details = std::string(own.remedy);
     RETURN_IF_ERROR(Add(txn, std::move(notice), notices));
   }
@@ -81,8 +84,9 @@ std::vector<std::string> OwnEndings(const CertificateEnds& ends, absl::Time now)
   for (const OwnCertificate& own : kOwn) {
     const absl::Time end = ends.*own.end;
     if (end - now > own.before) continue;
-    endings.push_back(absl::StrCat(own.name, end <= now ? " ended on " : " ends on ", Day(end),
-                                   own.loss, "; ", own.remedy));
+    const bool is_over = end <= now;
+    endings.push_back(absl::StrCat(own.name, is_over ? " expired on " : " expires on ", Day(end),
+                                   is_over ? own.lost : own.loss, "; ", own.remedy));
   }
   return endings;
 }
@@ -104,8 +108,8 @@ absl::StatusOr<std::vector<Notification>> ExpiryNotices(Transaction& txn,
     Notification notice;
     notice.kind = kEnds;
     notice.key = absl::StrCat("user ", user);
-    notice.text = absl::StrCat("the certificate of ", user, " (", certificate->role, ") ends on ",
-                               Day(certificate->not_after));
+    notice.text = absl::StrCat("the certificate of ", user, " (", certificate->role,
+                               ") expires on ", Day(certificate->not_after));
     notice.details = absl::StrCat(
         "see: muster user list; an administrator makes another: "
         "muster user create ",

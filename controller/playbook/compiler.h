@@ -30,7 +30,7 @@ struct Playbook;  // a parsed playbook with its roles, templates and files
 using FileTree = std::map<std::string, std::string>;
 
 // Reads the playbook and every role, task file, handler file and default that it names; also parses
-// templates and expressions, so that a misspelt word is found before anything starts. Several
+// templates and expressions, so that a misspelled word is found before anything starts. Several
 // errors come in one status, a paragraph each, with file:line:column.
 absl::StatusOr<std::shared_ptr<const Playbook>> LoadPlaybook(const FileTree& site,
                                                              absl::string_view path);
@@ -114,7 +114,7 @@ absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>&
 // InvalidArgument, with their places: variables that no file of the site has a word for, although
 // one of almost the same name has a default in one of its roles or is the controller's own. Other
 // variables that nothing reads are the site's affair.
-absl::Status CheckVariables(const FileTree& site, const Inventory& inventory);
+absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory);
 
 // The nodes of play `play_index` under `limit`, in inventory order.
 absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playbook,

@@ -54,10 +54,10 @@ absl::Status CheckNotOwnMachine(const OwnMachine& own, const Inventory& inventor
     const auto boot = boots.find(node->name);
     if (!IsOnOwnMachine(own, inventory, *node, boot == boots.end() ? "" : boot->second)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        node->name,
-        " is the machine that the controller runs on, which could not switch on again what it has "
-        "switched off, itself included; leave it out, and restart it by `systemctl reboot` in a "
-        "shell on it, or at its BMC from another machine"));
+        "'", node->name,
+        "' is the controller's own machine: once off, it could switch on neither itself nor the "
+        "others; leave it out; to restart it, run `systemctl reboot` on it, or use its BMC from "
+        "another machine"));
   }
   return absl::OkStatus();
 }

@@ -162,8 +162,8 @@ absl::Status RedfishBmc::SetBoot(const BootPlace& place, BootDevice device) {
        {{"BootSourceOverrideEnabled", "Once"}, {"BootSourceOverrideTarget", TargetOf(device)}}}};
   const std::string without_mode = body.dump();
   if (!place.boot.has_mode) return Patch(place.path, place.boot.etag, without_mode);
-  // Those of Supermicro refuse a device without its mode, or take Legacy for it; those of HPE show
-  // the mode and refuse whoever sets it.
+  // Supermicro's BMCs refuse a device without its mode, or take Legacy for it; HPE's show the mode
+  // and refuse to have it set.
   body["Boot"]["BootSourceOverrideMode"] = "UEFI";
   absl::Status set = Patch(place.path, place.boot.etag, body.dump());
   if (absl::IsFailedPrecondition(set) && Patch(place.path, place.boot.etag, without_mode).ok())

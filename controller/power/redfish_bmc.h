@@ -34,10 +34,10 @@ class RedfishBmc final : public Bmc {
     std::string path;
     RedfishBoot boot;
   };
-  // Those of the machine, the likeliest first: what a BMC shows does not say what it takes. Those
-  // of AMI take the device at the object of later settings, which shows it. iDRAC9 may show it
-  // there, too, and takes it at the system. iDRAC10 takes it at the settings, which may not show
-  // it, and shows one at the system that cannot be changed.
+  // Those of the machine, the likeliest first: what a BMC shows does not say what it takes. AMI's
+  // BMCs take the device at the object of later settings, which shows it. iDRAC9 may show it there,
+  // too, and takes it at the system. iDRAC10 takes it at the settings, which may not show it, and
+  // shows one at the system that cannot be changed.
   absl::StatusOr<std::vector<BootPlace>> BootPlaces();
   absl::Status SetBoot(const BootPlace& place, BootDevice device);
 

@@ -38,7 +38,7 @@ class Compiler {
   virtual absl::Status CheckTags(const Playbook& playbook,
                                  const std::vector<std::string>& tags) = 0;
   // InvalidArgument: variables of the inventory are misspelled.
-  virtual absl::Status CheckVariables(const FileTree& site, const Inventory& inventory) = 0;
+  virtual absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory) = 0;
   virtual absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
                                                                size_t play_index,
                                                                const Inventory& inventory,

@@ -191,7 +191,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record,
   RETURN_IF_ERROR(with_.compiler.CheckTags(*playbook, options.tags));
   // Only a person can mend a name, and nodes that catch up must not wait for that.
   if (beginning == Beginning::kAsked)
-    RETURN_IF_ERROR(with_.compiler.CheckVariables(*site, *inventory));
+    RETURN_IF_ERROR(with_.compiler.CheckVariableNames(*site, *inventory));
   record.plays = with_.compiler.Plays(*playbook);
   ASSIGN_OR_RETURN(
       std::vector<RunNode> nodes,

@@ -61,7 +61,7 @@ struct HealthDrainRecord {
   std::string rollout_id;                 // of the reboot; "": none was begun
   std::optional<absl::Time> rebooted_at;  // when it ended, also before an earlier end of the drain
   std::string reboot_trouble;             // "a reboot did not help"
-  // The parts of the node that have the condition and that a person knows who ends the hold.
+  // The parts of the node that have the condition, as far as known to whoever ends the hold.
   // nullopt: of an earlier version, which did not note them.
   std::optional<std::set<std::string>> known_parts;
 

@@ -12,7 +12,7 @@ class ValidationService;
 
 // JSON: {"maps": [{"title", "unit", "names", "cells": [[row, column, value], …]}, …]}, at most
 // twelve maps, in the order of their titles. "names" has a label for each row, and for the column
-// of the same number: one node, or neighbours of a large cluster (checks::PairGrid).
+// of the same number: one node, or neighbors of a large cluster (checks::PairGrid).
 absl::StatusOr<std::string> PairMaps(ValidationService& validations,
                                      absl::string_view validation_id);
 

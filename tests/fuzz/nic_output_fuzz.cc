@@ -1,4 +1,4 @@
-// Output of perftest and lldpcli, cut and damaged in every way; lldpcli repeats its neighbours'
+// Output of perftest and lldpcli, cut and damaged in every way; lldpcli repeats its neighbors'
 // texts.
 #include <cmath>
 #include <cstddef>

@@ -71,7 +71,7 @@ has_neighbor() {  # NODE: as its facts say
 [host0] = value["neighbors"]
 assert host0["interface"] == host0["port"] == "host0" and host0["system"] in ("c002", "c003", "c004"), host0'
 }
-wait_for 60 "a neighbour of c001" has_neighbor c001
+wait_for 60 "a neighbor of c001" has_neighbor c001
 
 step "the suite passes on all nodes, which come into service"
 drained=$(lab exec login1 sinfo -h -N -t drain -o %N | sort -u | xargs)

@@ -74,7 +74,7 @@ if show add --yes; then fail "a differing inventory was edited"; fi
 expect_contains "$SAID" "differs" "the refusal"
 rm "$work/inventory/more.yaml"
 
-step "a machine that is unlike its neighbour is left out"
+step "a machine that is unlike its neighbor is left out"
 # It has GPUs, and c002 has none.
 for library in libnvidia-ml.so.1 libcuda.so.1; do
   lab exec c003 sh -c "cat >/usr/lib/x86_64-linux-gnu/$library" <"build/release/fakes/nvidia/$library"

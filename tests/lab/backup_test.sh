@@ -72,7 +72,7 @@ expect_contains "$SAID" "bob has credentials of the earlier authority" "what it 
 on_login1 --config /root/bob status >/dev/null || fail "bob is shut out before his time"
 on_login1 --config /root/bob user renew
 show on_login1 ca rotate --yes --wait 60s || fail "ca rotate ended with $?"
-expect_contains "$SAID" "Signed kernel images" "what it says"
+expect_contains "$SAID" "for each signed kernel image" "what it says"
 after=$(authority 'value["signing"]')
 expect_equal "$after" "$(authority '" ".join(value["trusted"])')" "trusted in the end"
 [[ $after != "$before" ]] || fail "the authority is the old one"

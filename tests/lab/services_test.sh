@@ -349,7 +349,7 @@ lab exec login1 scancel "$job"
 wait_for 30 "ann out after her job" is_kept_out ann@c001
 nodes_idle c001 || wait_for 30 "c001 idle again" nodes_idle c001
 
-step "what would lock Muster out, or is misspelt, is refused"
+step "what would lock Muster out, or is misspelled, is refused"
 apply playbooks/site.yaml --limit c001 -e 'ssh_extra_config=["PermitRootLogin no"]'
 expect_applied 3 "a refused configuration of sshd"
 expect_contains "$APPLY_OUTPUT" "root could not log in by key" "what is wrong with it"

@@ -195,12 +195,12 @@ def test_heat_map(cluster):
         browser.await_true(lambda: browser.run(f"return {canvas} !== null"), "there is no heat map")
         label = browser.run(f"return {canvas}.getAttribute('aria-label')")
         check(label == "nic-pair: throughput: 30 pairs, from 11.5 to 24.1 GB/s", f"the map is {label!r}")
-        # Two cells of one column: the slow row is of another colour than its neighbour.
-        colours = browser.run(f"""
+        # Two cells of one column: the slow row is of another color than its neighbor.
+        colors = browser.run(f"""
           const canvas = {canvas}, side = canvas.width / 6;
           const column = canvas.getContext('2d').getImageData(4.5 * side, 0, 1, 2 * side).data;
           return [0.5, 1.5].map((row) => [...column.slice(4 * Math.floor(row * side)).slice(0, 4)].join());""")
-        check(colours[0] != colours[1], f"slow and fast pairs look the same: {colours}")
+        check(colors[0] != colors[1], f"slow and fast pairs look the same: {colors}")
         browser.run(f"""
           const box = {canvas}.getBoundingClientRect(), side = box.width / 6;
           {canvas}.dispatchEvent(new MouseEvent('mousemove', {{clientX: box.left + 4.5 * side, clientY: box.top + 1.5 * side, bubbles: true}}));""")

@@ -40,7 +40,7 @@ class CertificateProbe final : public Probe {
     const absl::Duration life = own.not_after - own.not_before;
     if (clock_.Now() - own.not_before < std::min(kLongestUse, life * 3 / 4)) return findings;
     const std::string since =
-        absl::StrCat(" since ", Minute(own.not_before), "; it ends on ", Minute(own.not_after));
+        absl::StrCat(" since ", Minute(own.not_before), "; it expires on ", Minute(own.not_after));
     const std::string why = trouble_.Get();
     if (why.empty()) {
       findings.Unknown(kRenewal, "",

@@ -220,7 +220,7 @@ class GpuProbe final : public Probe {
     return others;
   }
 
-  // NVLinks that were up before, or whose neighbours on the baseboard are.
+  // NVLinks that were up before, or whose neighbors on the baseboard are.
   void LookForLostLinks(const GpuReadings& readings, Findings& findings) {
     for (const GpuReading& gpu : readings.gpus) {
       const std::optional<double> up = gpu.Value("muster_gpu_nvlinks_up");

@@ -70,8 +70,8 @@ class Probe {
   virtual ~Probe() = default;
   // May hang. An error: it could not look, and all its conditions are unknown.
   virtual absl::StatusOr<Findings> Look(const muster::health::Limits& limits) = 0;
-  // The agent before this one found this in the same boot, and it counts as bad until a look finds
-  // it well. Before the first look, for each.
+  // Restores a finding of the previous agent process in this boot: it counts as bad until a look
+  // finds it well. Called for each of them before the first look.
   virtual void Restore(const std::string& condition, const std::string& object) {}
 };
 

@@ -14,9 +14,9 @@ namespace {
 constexpr double kSide = 420, kHeatTop = 96, kKeyHeight = 44;
 constexpr size_t kMaxLabels = 40;
 
-// From dark (low) to light (high) through five colours of even steps in lightness, which is also
-// readable in grey (after the colour map "viridis" of matplotlib).
-std::string HeatColour(double fraction) {
+// From dark (low) to light (high) through five colors of even steps in lightness, which is also
+// readable in grey (after the color map "viridis" of matplotlib).
+std::string HeatColor(double fraction) {
   constexpr std::array<std::array<double, 3>, 5> kStops = {
       {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
   const double at = std::clamp(fraction, 0.0, 1.0) * (kStops.size() - 1);
@@ -29,10 +29,10 @@ std::string HeatColour(double fraction) {
   return absl::StrFormat("#%02x%02x%02x", mix(0), mix(1), mix(2));
 }
 
-std::string Rectangle(double x, double y, double width, double height, absl::string_view colour,
+std::string Rectangle(double x, double y, double width, double height, absl::string_view color,
                       absl::string_view hint) {
   return absl::StrCat("<rect x=\"", Pixel(x), "\" y=\"", Pixel(y), "\" width=\"", Pixel(width),
-                      "\" height=\"", Pixel(height), "\" fill=\"", colour, "\">",
+                      "\" height=\"", Pixel(height), "\" fill=\"", color, "\">",
                       hint.empty() ? "" : absl::StrCat("<title>", HtmlText(hint), "</title>"),
                       "</rect>\n");
 }
@@ -69,22 +69,21 @@ std::string DrawHeatMap(const HeatMap& map) {
       const std::string pair = absl::StrCat(blocks[r].label, " → ", blocks[c].label, ": ");
       absl::StrAppend(
           &out,
-          Rectangle(
-              left + cell * static_cast<double>(c), kHeatTop + cell * static_cast<double>(r),
-              std::max(cell - 1, 1.0), std::max(cell - 1, 1.0),
-              value.has_value()
-                  ? HeatColour(range->high > darkest ? (*value - darkest) / (range->high - darkest)
-                                                     : 1)
-                  : "var(--none)",
-              value.has_value() ? absl::StrCat(pair, PlotNumber(*value), " ", map.unit)
-                                : absl::StrCat(pair, "not measured")));
+          Rectangle(left + cell * static_cast<double>(c), kHeatTop + cell * static_cast<double>(r),
+                    std::max(cell - 1, 1.0), std::max(cell - 1, 1.0),
+                    value.has_value() ? HeatColor(range->high > darkest
+                                                      ? (*value - darkest) / (range->high - darkest)
+                                                      : 1)
+                                      : "var(--none)",
+                    value.has_value() ? absl::StrCat(pair, PlotNumber(*value), " ", map.unit)
+                                      : absl::StrCat(pair, "not measured")));
     }
   }
   constexpr int kKeySteps = 40;
   const double key = kHeatTop + kSide + 12;
   for (int step = 0; step < kKeySteps; ++step)
     absl::StrAppend(&out, Rectangle(left + step * 5, key, 5.2, 10,
-                                    HeatColour(step / static_cast<double>(kKeySteps - 1)), ""));
+                                    HeatColor(step / static_cast<double>(kKeySteps - 1)), ""));
   absl::StrAppend(&out, SvgText(left, key + 24, "start", "quiet", PlotNumber(darkest)),
                   SvgText(left + kKeySteps * 5, key + 24, "end", "quiet",
                           absl::StrCat(PlotNumber(range->high), " ", map.unit)));

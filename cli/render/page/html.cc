@@ -9,7 +9,7 @@ namespace {
 
 constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";
 
-// The eight colours of a plot's series are distinguishable with any kind of colour vision (Okabe
+// The eight colors of a plot's series are distinguishable with any kind of color vision (Okabe
 // and Ito, "Color Universal Design", 2008), lightened for the dark page.
 constexpr absl::string_view kStyle = R"css(
 :root {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPlotWidth = 560, kPlotHeight = 250, kLegendRow = 16, kLegendColumns = 3;
 constexpr double kPlotLeft = 58, kPlotRight = kPlotWidth - 24, kPlotTop = 26, kPlotBottom = 206;
-constexpr size_t kColours = 8;
+constexpr size_t kColors = 8;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -55,8 +55,8 @@ PlotSeries Finite(const PlotSeries& series) {
   return out;
 }
 
-std::string SeriesColour(size_t series) {
-  return absl::StrCat("var(--series-", series % kColours, ")");
+std::string SeriesColor(size_t series) {
+  return absl::StrCat("var(--series-", series % kColors, ")");
 }
 
 }  // namespace
@@ -82,14 +82,14 @@ std::string DrawLinePlot(const LinePlot& plot) {
                    SvgYAxis(y, x), SvgXAxis(x, y, plot.x_label));
   for (size_t n = 0; n < drawn.size(); ++n) {
     if (drawn[n].points.empty()) continue;
-    absl::StrAppend(&out, "<polyline class=\"series\" stroke=\"", SeriesColour(n),
+    absl::StrAppend(&out, "<polyline class=\"series\" stroke=\"", SeriesColor(n),
                     "\" stroke-width=\"1.5\" points=\"", Path(drawn[n], x, y), "\"><title>",
                     HtmlText(drawn[n].name), "</title></polyline>\n");
     const double left =
         kPlotLeft + (kPlotRight - kPlotLeft) / kLegendColumns * (n % kLegendColumns);
     const double top = kPlotHeight + kLegendRow * static_cast<double>(n / kLegendColumns);
     absl::StrAppend(&out, "<rect x=\"", Pixel(left), "\" y=\"", Pixel(top - 9),
-                    "\" width=\"12\" height=\"4\" fill=\"", SeriesColour(n), "\"/>\n",
+                    "\" width=\"12\" height=\"4\" fill=\"", SeriesColor(n), "\"/>\n",
                     SvgText(left + 18, top - 3, "start", "", drawn[n].name));
   }
   if (plot.limit.has_value())

@@ -1,5 +1,5 @@
 // Plots of measurements as SVG for use inside a page (cli/render/page/html.h defines the
-// colours).
+// colors).
 #pragma once
 
 #include <cstddef>

@@ -26,10 +26,10 @@ constexpr int kWidth = 1140, kTop = 48, kRow = 18, kBar = 12, kAxis = 44;
 constexpr double kLeft = 180, kRight = 1120, kMark = 7;
 constexpr size_t kNameColumns = 26;
 
-// How a bar is drawn, in the colours of the page's style.
+// How a bar is drawn, in the colors of the page's style.
 struct Paint {
-  absl::string_view colour;  // "": not at all
-  bool is_mark = false;      // nothing happens in it: a mark where it began
+  absl::string_view color;  // "": not at all
+  bool is_mark = false;     // nothing happens in it: a mark where it began
 };
 struct StepPaint {
   v1::RolloutStep step;
@@ -132,14 +132,14 @@ std::string DateTime(absl::Time time, absl::TimeZone zone) {
 
 std::string DrawBar(const TimelineLane& lane, const TimelineBar& bar, const PlotScale& x,
                     double top, const std::function<double(absl::Time)>& at, absl::TimeZone zone) {
-  if (bar.paint.colour.empty()) return "";
+  if (bar.paint.color.empty()) return "";
   const double left = x.At(at(bar.from));
   const double width = bar.paint.is_mark ? kMark : std::max(1.0, x.At(at(bar.to)) - left);
   const std::string when = bar.paint.is_mark ? absl::StrCat("at ", DateTime(bar.from, zone))
                                              : absl::StrCat("from ", DateTime(bar.from, zone), ", ",
                                                             HumanDuration(bar.to - bar.from));
   return absl::StrCat("<rect x=\"", Pixel(left), "\" y=\"", Pixel(top), "\" width=\"", Pixel(width),
-                      "\" height=\"", kBar, "\" fill=\"", bar.paint.colour, "\"><title>",
+                      "\" height=\"", kBar, "\" fill=\"", bar.paint.color, "\"><title>",
                       HtmlText(absl::StrCat(lane.name, ": ", bar.word, " ", when,
                                             bar.message.empty() ? "" : "\n", bar.message)),
                       "</title></rect>\n");
@@ -149,7 +149,7 @@ std::string StepLegend() {
   std::string out = "<p class=\"quiet\">";
   for (const StepPaint& row : kStepPaints) {
     absl::StrAppend(&out, "<svg role=\"img\" width=\"12\" height=\"12\" style=\"display:inline\">",
-                    "<rect width=\"12\" height=\"12\" fill=\"", row.paint.colour, "\"/></svg> ",
+                    "<rect width=\"12\" height=\"12\" fill=\"", row.paint.color, "\"/></svg> ",
                     StepWord(row.step), " &#160; ");
   }
   return absl::StrCat(out, "</p>\n");

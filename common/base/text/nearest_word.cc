@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// Levenshtein distance in which exchanging two neighbours counts as one edit.
+// Levenshtein distance in which exchanging two neighbors counts as one edit.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), 0);

@@ -18,7 +18,7 @@ enum class Lines {
 bool IsPlain(absl::string_view text, Lines lines);
 
 // `text` without the characters that IsPlain() refuses, at most `limit` bytes long; "…" replaces an
-// end that was cut. Control characters become blanks; sequences that colour a terminal are removed
+// end that was cut. Control characters become blanks; sequences that color a terminal are removed
 // whole; in texts of many lines a carriage return ends one; anything that is not UTF-8 becomes
 // U+FFFD. REQUIRES: limit is at least 8.
 std::string PlainText(absl::string_view text, Lines lines, size_t limit = std::string::npos);

@@ -1,4 +1,4 @@
-// CheckVariables: names of variables in an inventory that nothing reads.
+// CheckVariableNames: names of variables in an inventory that nothing reads.
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -91,7 +91,7 @@ std::vector<std::string> DefaultNames(const FileTree& site) {
 
 }  // namespace
 
-absl::Status CheckVariables(const FileTree& site, const Inventory& inventory) {
+absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory) {
   UnreadNames names;
   VisitVariables(inventory, [&](const Variable& variable, const Variables& beside) {
     names.emplace(absl::string_view(variable.name), Unread{&variable, &beside});

@@ -106,9 +106,9 @@ absl::Status CheckRestored(const std::string& path) {
   struct stat info;
   if (lstat(absl::StrCat(path, kRestoreSuffix).c_str(), &info) != 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("restoring a backup was interrupted, and ", path, kRestoreSuffix,
-                   " is left of it: run `muster backup restore FILE` once more; or, to give it up, "
-                   "if muster.db is still there (or moved back from before-restore-TIME), remove ",
+      absl::StrCat("a restore was interrupted: ", path, kRestoreSuffix,
+                   " is left of it; run `muster backup restore FILE` again; to give it up, first "
+                   "move everything in before-restore-TIME back to its place, then remove ",
                    path, kRestoreSuffix));
 }
 

@@ -148,7 +148,7 @@ class LimitedRounds {
     return static_cast<uint64_t>(pair.first) << 32 | pair.second;
   }
 
-  // Nodes left without a partner take each other: with `apart` 1 the neighbour, with 2 one that is
+  // Nodes left without a partner take each other: with `apart` 1 the neighbor, with 2 one that is
   // far away in the order of the switches.
   void Keep(PairRound pairs, size_t apart) {
     std::vector<bool> paired(nodes_, false);

@@ -58,6 +58,7 @@ class ModelReader {
     }
     model.power_watts = ReadSourced(reader, "power_watts", LintPowerWatts);
     model.node_watts_per_gpu = ReadSourced(reader, "node_watts_per_gpu", LintPowerWatts);
+    CheckNodeWatts(root, model);
     model.max_temperature_celsius = ReadSourced(reader, "max_temperature_celsius", LintTemperature);
     ReadRelative(reader, "fleet", model.fleet);
     ReadRelative(reader, "history", model.history);
@@ -99,6 +100,21 @@ class ModelReader {
     }
     read.source = SourceAt(*node, read.source);
     return read;
+  }
+
+  // A node draws what its GPUs draw, and more.
+  void CheckNodeWatts(const yaml::Node& root, const HardwareModel& model) {
+    if (!model.node_watts_per_gpu.has_value()) return;
+    const yaml::Node& of_node = *root.Find("node_watts_per_gpu");
+    if (root.Find("power_watts") == nullptr) {
+      Wrong(of_node, "'node_watts_per_gpu' needs 'power_watts', what one GPU draws of it");
+    } else if (model.power_watts.has_value() &&
+               model.node_watts_per_gpu->value < model.power_watts->value) {
+      Wrong(*of_node.Find("value"),
+            absl::StrCat("a node draws at least what its GPUs do: for each of them ",
+                         model.node_watts_per_gpu->value, " W is below the power_watts of ",
+                         model.power_watts->value, " W"));
+    }
   }
 
   void ReadRelative(yaml::MapReader& reader, absl::string_view key, RelativeLimit& out) {

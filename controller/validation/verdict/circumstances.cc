@@ -36,7 +36,7 @@ constexpr Aside kAsides[] = {
     {"nic-link", "duration"},
 };
 
-// Checks whose tools do not report how they measure: lldpcli names neighbours, and the number of
+// Checks whose tools do not report how they measure: lldpcli names neighbors, and the number of
 // threads is that of the processors, one of which may be missing.
 constexpr absl::string_view kWithoutEngines[] = {"nic-link", "memory-bandwidth"};
 

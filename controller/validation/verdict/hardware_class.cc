@@ -346,8 +346,8 @@ std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
   if (!estimated.empty()) {
     found.push_back(absl::StrCat(
         FoldHostlist(estimated),
-        ": no node_power_watts, so the power_limit_watts of their rack is kept by an estimate; "
-        "write what a node draws at full load, and node_idle_watts"));
+        ": no node_power_watts, so their rack's power_limit_watts is checked against an estimate; "
+        "set node_power_watts (draw at full load) and node_idle_watts"));
   }
   return found;
 }

@@ -29,8 +29,8 @@ TEST(SharedFolder, AMountHasTheTypeOfItsNumber) {
 
 TEST(SharedFolder, AKeyThatRootOfOtherMachinesReadsIsWarnedOf) {
   EXPECT_THAT(SharedFolderWarning("/home/eve/.config/muster", "nfs4", "admin"),
-              AllOf(HasSubstr("/home/eve/.config/muster is on nfs4"), HasSubstr("this admin;"),
-                    HasSubstr("MUSTER_CONFIG_DIR")));
+              AllOf(HasSubstr("/home/eve/.config/muster is on a network file system (nfs4)"),
+                    HasSubstr("this admin;"), HasSubstr("MUSTER_CONFIG_DIR")));
   EXPECT_THAT(SharedFolderWarning("/x", "beegfs", "operator"), HasSubstr("this operator;"));
   EXPECT_EQ(SharedFolderWarning("/x", "nfs4", "viewer"), "");
   for (const char* type : {"ext4", "overlay", "tmpfs", ""})

@@ -52,7 +52,7 @@ MUSTER_DEVICE T Load(const void* from) {
 }
 
 // Index of this thread in a one-dimensional grid, and the number of threads in it: kernels that
-// walk over memory take every GridThreads()-th word, so that neighbours touch neighbouring
+// walk over memory take every GridThreads()-th word, so that neighbors touch neighboring
 // addresses.
 MUSTER_DEVICE uint64_t GridThread() { return uint64_t{BlockX()} * BlockThreads() + ThreadIndex(); }
 MUSTER_DEVICE uint64_t GridThreads() { return uint64_t{GridBlocks()} * BlockThreads(); }

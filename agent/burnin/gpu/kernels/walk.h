@@ -9,7 +9,7 @@ namespace muster::kernels {
 inline constexpr int kLoadsAtOnce = 4;
 
 // Calls take(i, from[i]) for each of `count` numbers or vectors. A block takes kLoadsAtOnce times
-// as many as it has threads, all of them neighbours, then those that are a grid further.
+// as many as it has threads, all of them neighbors, then those that are a grid further.
 template <typename T, typename Take>
 MUSTER_DEVICE void WalkLoading(const T* from, uint64_t count, Take take) {
   const uint64_t threads = BlockThreads();

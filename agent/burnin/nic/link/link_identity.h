@@ -24,7 +24,7 @@ struct IdentityExpectation {
   std::vector<std::string> neighbors;  // one of them
 };
 
-// Adds faults, and expected values that are not reported; an unreported neighbour does not count
+// Adds faults, and expected values that are not reported; an unreported neighbor does not count
 // among these, since few sites run LLDP. Pure.
 void JudgeIdentity(const LinkIdentity& link, const IdentityExpectation& expectation,
                    CheckResult& result);

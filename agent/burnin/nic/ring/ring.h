@@ -37,7 +37,7 @@ struct ElementRange {
 ElementRange PartOf(size_t elements, int parts, int index);
 
 // Values whose sum over all ranks is exact in a float, in any order: whole numbers below 4096, of
-// at most kMaxRanks ranks, stay below 2^24. Neighbouring ranks and elements differ.
+// at most kMaxRanks ranks, stay below 2^24. Neighboring ranks and elements differ.
 class RingData {
  public:
   static constexpr int kMaxRanks = checks::kMaxRanks;

@@ -16,7 +16,7 @@ class RingControl {
  public:
   // Time limit for a token to come around.
   static constexpr absl::Duration kTokenTime = absl::Seconds(120);
-  // Time limit for a neighbour to answer, and for others to say which rank is lost.
+  // Time limit for a neighbor to answer, and for others to say which rank is lost.
   static constexpr absl::Duration kAnswerTime = absl::Seconds(3);
 
   // Connects to the next rank and waits for the previous one.
@@ -35,12 +35,12 @@ class RingControl {
   // The last barrier: afterwards connections may end.
   absl::Status Leave();
 
-  // Call while waiting for others: answers neighbours. Unavailable: a rank is lost; FindLost()
+  // Call while waiting for others: answers neighbors. Unavailable: a rank is lost; FindLost()
   // tells which.
   absl::Status Listen();
   // Which rank is lost, after the connection to `suspect` has failed (`answers_not`: it is silent;
-  // -1: none did): it is another one if a neighbour says so before the suspect's own control
-  // connection ends. Tells the neighbours. -1: not known.
+  // -1: none did): it is another one if a neighbor says so before the suspect's own control
+  // connection ends. Tells the neighbors. -1: not known.
   int FindLost(int suspect, bool answers_not);
   // Call before leaving early, so that nobody has to wait for this rank.
   void SayLost(int rank);
@@ -52,7 +52,7 @@ class RingControl {
   // A token from the previous rank; other messages are answered.
   absl::StatusOr<double> AwaitToken();
   absl::Status SendToken(double value) { return next_.Send({FrameType::kToken, {value}}); }
-  // Handles the messages that have arrived from one neighbour. True: there was one. Tokens are
+  // Handles the messages that have arrived from one neighbor. True: there was one. Tokens are
   // kept.
   absl::StatusOr<bool> Read(Control& from, int rank);
 
@@ -61,9 +61,9 @@ class RingControl {
   Control previous_;
   bool leaving_ = false;
   std::optional<double> token_;
-  std::optional<int> lost_;      // as reported by a neighbour
-  std::optional<int> ended_;     // neighbour whose connection ended without a message
-  std::optional<int> answered_;  // neighbour that answered a ping
+  std::optional<int> lost_;      // as reported by a neighbor
+  std::optional<int> ended_;     // neighbor whose connection ended without a message
+  std::optional<int> answered_;  // neighbor that answered a ping
 };
 
 }  // namespace muster::burnin

@@ -19,7 +19,7 @@ bool Has(const std::vector<Reading>& points, const Reading& wanted) {
   });
 }
 
-// A quantity that wanders, at uneven times, as whole numbers: equal neighbours are common.
+// A quantity that wanders, at uneven times, as whole numbers: equal neighbors are common.
 std::vector<Reading> Wandering(std::mt19937& random, size_t count) {
   std::vector<Reading> readings;
   double value = 60, second = 0;

@@ -4,7 +4,7 @@
 namespace muster::agent {
 namespace {
 
-TEST_F(EngineTest, NeighbouringPackagesAreOneTransaction) {
+TEST_F(EngineTest, NeighboringPackagesAreOneTransaction) {
   node_.Set("there", "1.0");
   const v1::Plan plan =
       MakePlan(1, {Role("r", {Package("r/1", {"munge"}), Package("r/2", {"there"}),

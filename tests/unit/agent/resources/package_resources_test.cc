@@ -177,7 +177,7 @@ TEST_F(PackageTest, RefusesWhatMakesNoSense) {
                 StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.says))));
 }
 
-TEST_F(PackageTest, NeighboursBecomeOneTransaction) {
+TEST_F(PackageTest, NeighborsBecomeOneTransaction) {
   const auto first = Make(R"(package { names: "munge" })");
   const auto second = Make(R"(package { names: "slurmd" })");
   const auto third = Make(R"(package { names: "nano" state: PACKAGE_STATE_ABSENT })");

@@ -56,7 +56,7 @@ TEST(RenewalTest, SaysWhatToDoWhenTheConnectionIsRefused) {
               ::testing::ContainsRegex("timedatectl.*join --force"));
   EXPECT_THAT(RefusalRemedy("SSL_ERROR_SSL: certificate verify failed"),
               ::testing::AllOf(::testing::ContainsRegex("timedatectl.*join --force"),
-                               HasSubstr("authority that this node joined"),
+                               HasSubstr("certificate has expired"),
                                HasSubstr("muster ca renew-controller")));
 }
 

@@ -350,7 +350,7 @@ groups: {gpu: {nodes: "c[1-2]"}}
               IsOkAndHolds(Said()));
 }
 
-TEST(AddNodes, TheNeighbourIsTheNearestByItsNumber) {
+TEST(AddNodes, TheNeighborIsTheNearestByItsNumber) {
   const std::vector<std::string> nodes = {"login1", "c001", "c016", "c020", "g001"};
   EXPECT_EQ(NodeLike(nodes, "c017"), "c016");
   EXPECT_EQ(NodeLike(nodes, "c000"), "c001");

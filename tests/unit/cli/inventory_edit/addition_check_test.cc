@@ -53,7 +53,7 @@ TEST(AdditionCheck, EverythingElseIsRefused) {
       {},
       {"+ node c009: compute"},
       {"+ nodes c[003-004]: compute", kRack, kGroup, kPartition},
-      {kNode, kRack, kGroup},  // less than its neighbour
+      {kNode, kRack, kGroup},  // less than its neighbor
       {kNode, kRack, kGroup, kPartition, "~ partition test: nodes c001 -> c[001,003]"},
       {kNode, kRack, kGroup, kPartition, "~ node c001: address 10.0.0.1 -> 10.0.0.3"},
       {kNode, kRack, kGroup, kPartition, "- node c001"},

@@ -73,7 +73,7 @@ TEST(MergeTexts, FollowsTheTable) {
       {"everything gone", kAbc, "", kAbc, ""},
       {"from nothing, the same", "", "a\n", "a\n", "a\n"},
       {"the same line", kAbc, "a\nB\nc\n", "a\nbb\nc\n", nullptr, {2}},
-      {"neighbours", kAbc, "a\nB\nc\n", "a\nb\nC\n", nullptr, {2}},
+      {"neighbors", kAbc, "a\nB\nc\n", "a\nb\nC\n", nullptr, {2}},
       {"changed and removed", kAbc, "a\nb\nC\n", "a\nb\n", nullptr, {3}},
       {"both at the end", kAbc, "a\nb\nc\nd\n", "a\nb\nc\ne\n", nullptr, {4}},
       {"two places", "a\nb\nc\nd\n", "A\nb\nc\nD\n", "aa\nb\nc\ndd\n", nullptr, {1, 4}},

@@ -97,7 +97,7 @@ TEST(Questions, AnInventoryIsAskedForOnlyWhereItRenamesOrDrops) {
   diff.add_dropped_nodes("c003");
   EXPECT_EQ(InventoryQuestion(diff), "Drop 1 node, c003, from the inventory of cluster lab?");
   diff.set_cluster_after("prod");
-  const std::string of_slurm = "its accounting keeps the records of before under lab\n";
+  const std::string of_slurm = "accounting keeps earlier records under lab\n";
   EXPECT_THAT(InventoryQuestion(diff),
               HasSubstr(of_slurm + "Rename cluster lab to prod and drop 1 node, c003?"));
   diff.clear_dropped_nodes();

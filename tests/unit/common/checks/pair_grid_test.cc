@@ -29,7 +29,7 @@ TEST(PairGridTest, WithoutValuesThereIsNoRange) {
   EXPECT_FALSE(PairGrid({"c1", "c2"}).range().has_value());
 }
 
-TEST(PairGridTest, NeighboursOfManyNodesShareACell) {
+TEST(PairGridTest, NeighborsOfManyNodesShareACell) {
   std::vector<std::string> names;
   for (int n = 0; n < 1000; ++n) names.push_back(absl::StrCat("c", n));
   PairGrid grid(names);

@@ -72,7 +72,7 @@ TEST(LldpTest, WhatIsNotUnderstoodIsLeftOut) {
     ASSERT_TRUE(neighbors.ok()) << json;
     EXPECT_TRUE(neighbors->empty()) << json;
   }
-  // A neighbour may call itself anything.
+  // A neighbor may call itself anything.
   const auto odd = ParseLldpNeighbors(
       R"({"lldp": [{"interface": [{"name": "eth0", "chassis": [{"name": [{"value": "a\u001b[2Jb"}]}]}]}]})");
   EXPECT_EQ(odd->at("eth0").system, "a?[2Jb");

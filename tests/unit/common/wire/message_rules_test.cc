@@ -269,7 +269,7 @@ TEST(MessageRulesTest, ElementsWithoutANumberGo) {
   EXPECT_OK(Check(message));
 }
 
-TEST(MessageRulesTest, OutputKeepsItsLinesAndLosesItsColours) {
+TEST(MessageRulesTest, OutputKeepsItsLinesAndLosesItsColors) {
   v1::AgentMessage message;
   v1::StepResult& step = *message.mutable_reports()->add_reports()->mutable_step();
   step.set_output("\x1b[1;31mE:\x1b[0m no package\tmünge\r\n50%\r100%\nend");

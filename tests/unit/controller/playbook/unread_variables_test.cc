@@ -25,7 +25,7 @@ class UnreadVariablesTest : public ::testing::Test {
   absl::Status CheckInventory(const std::string& text) {
     const auto inventory = ParseInventory({{"cluster.yaml", text}});
     EXPECT_OK(inventory);
-    return inventory.ok() ? CheckVariables(site_, *inventory) : inventory.status();
+    return inventory.ok() ? CheckVariableNames(site_, *inventory) : inventory.status();
   }
 
   FileTree site_ = {

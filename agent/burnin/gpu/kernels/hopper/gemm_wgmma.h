@@ -45,7 +45,7 @@ class WgmmaRing {
 };
 
 // The block's tiles of C, one after the other. Blocks that run at the same time work on
-// neighbouring rows and columns, which they find in the cache of the GPU.
+// neighboring rows and columns, which they find in the cache of the GPU.
 class WgmmaTiles {
  public:
   MUSTER_DEVICE WgmmaTiles(unsigned size, unsigned first, unsigned step)

@@ -113,7 +113,7 @@ v1::CompareNodesResponse Machines() {
   return response;
 }
 
-TEST(ComparisonReport, MachinesThatAreOthersThanTheirNeighbour) {
+TEST(ComparisonReport, MachinesThatAreOthersThanTheirNeighbor) {
   EXPECT_THAT(HardwareDifferences(Machines(), "c002", "c001"),
               ElementsAre("GPUs: 4 × NVIDIA H100, not 8 × NVIDIA H100"));
   EXPECT_THAT(

@@ -87,7 +87,7 @@ TEST(TopReportTest, GreatestComeFirst) {
     EXPECT_LT(text.find("c001"), text.find("c002")) << order;
     EXPECT_LT(text.find("c001"), text.find("c003")) << order;
   }
-  EXPECT_FALSE(ParseTopOrder("colour").has_value());
+  EXPECT_FALSE(ParseTopOrder("color").has_value());
 }
 
 TEST(TopReportTest, PowerOfARackIsWholeIfAllMachinesHaveAMeter) {

@@ -7,7 +7,7 @@ namespace {
 
 const std::vector<std::string> kKeys = {"gpu_count", "role", "groups", "address"};
 
-TEST(NearestWord, FindsAMisspeltKey) {
+TEST(NearestWord, FindsAMisspelledKey) {
   EXPECT_EQ(NearestWord("gpu_cuont", kKeys), "gpu_count");
   EXPECT_EQ(NearestWord("rol", kKeys), "role");
   EXPECT_EQ(NearestWord("adress", kKeys), "address");

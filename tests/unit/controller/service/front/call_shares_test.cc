@@ -120,7 +120,7 @@ TEST_F(CallSharesTest, CallThatBeginsLateIsCountedOnce) {
   EXPECT_EQ(shares_.CountOf("eve", CallKind::kQuick), 0u);
 }
 
-// A misspelt name would count as quick.
+// A misspelled name would count as quick.
 TEST_F(CallSharesTest, CallsThatAreNotQuickExist) {
   size_t slow = 0;
   for (const AuthorizationRow& row : AuthorizationTable()) {

@@ -75,6 +75,18 @@ TEST(ParseHardware, TheLongestNameCounts) {
   EXPECT_EQ(PortName("ethernet", 2.5), "ethernet 2.5 Gbit/s");
 }
 
+TEST(ParseHardware, ANodeDrawsAtLeastWhatItsGpusDo) {
+  constexpr char kNode[] = "node_watts_per_gpu: {value: 650, source: s}\n";
+  const auto parse = [&](const std::string& power) {
+    return ParseOne(absl::StrCat(kGpuHead, power, kNode)).status();
+  };
+  EXPECT_OK(parse("power_watts: {value: 650, source: s}\n"));
+  EXPECT_THAT(parse("power_watts: {value: 700, source: s}\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(":4:29: "))));
+  EXPECT_THAT(parse(""),
+              StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(":3:21: "))));
+}
+
 TEST(ParseHardware, FindsWhatCannotBeMeant) {
   struct Case {
     std::string text;

@@ -56,7 +56,7 @@ TEST(LinkIdentityTest, WhatIsNotAsExpectedIsAFaultOfThePort) {
   }
 }
 
-TEST(LinkIdentityTest, WhatIsNotToldIsUnknownButANeighbour) {
+TEST(LinkIdentityTest, WhatIsNotToldIsUnknownButANeighbor) {
   const LinkIdentity silent = {.name = "eth0"};
   for (const IdentityExpectation& expectation :
        {IdentityExpectation{.driver = "mlx5_core"}, IdentityExpectation{.firmware = {"16.35"}}}) {
@@ -68,7 +68,7 @@ TEST(LinkIdentityTest, WhatIsNotToldIsUnknownButANeighbour) {
 }
 
 // A machine behind the switch may speak LLDP too.
-TEST(LinkIdentityTest, OneNeighbourOfSeveralIsEnough) {
+TEST(LinkIdentityTest, OneNeighborOfSeveralIsEnough) {
   LinkIdentity link = kLink;
   link.neighbors = {"phone", "leaf1"};
   EXPECT_THAT(Judge(link, {.neighbors = {"leaf1"}}).faults, IsEmpty());
