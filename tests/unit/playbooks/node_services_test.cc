@@ -164,8 +164,8 @@ TEST_F(NodeServicesTest, JupyterHubLeavesAPortOfUsersOnlyWhenNothingLeadsThere) 
   EXPECT_EQ(node.Run(command.argv()), 0) << "a first installation";
   node.Write(kHub, "import sys\nc.JupyterHub.bind_url = \"http://127.0.0.1:8000\"\n");
   EXPECT_EQ(node.Run(command.argv()), 1);
-  EXPECT_THAT(node.output(), AllOf(HasSubstr("moves from port 8000 to 300"),
-                                   HasSubstr("muster_config.py on ")));
+  EXPECT_THAT(node.output(),
+              AllOf(HasSubstr("moves from port 8000 to 300"), HasSubstr("muster_config.py on ")));
   node.Write(kHub, "c.JupyterHub.bind_url = \"https://[::]:443\"\n");
   EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
   node.Write(kHub, File("login1", kHub).content());
