@@ -3,25 +3,17 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <vector>
+#include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "common/base/text/mount_field.h"
+#include "common/base/text/mount_info.h"
 #include "common/sys/file_system.h"
 
 namespace muster::cli {
 
 std::string TypeOfMount(uint64_t number, absl::string_view mountinfo) {
-  // 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-  for (const absl::string_view line : absl::StrSplit(mountinfo, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
-    uint64_t mount = 0;
-    if (!absl::SimpleAtoi(fields[0], &mount) || mount != number) continue;
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    return fields.end() - dash < 2 ? "" : std::string(dash[1]);
+  for (MountInfo& mount : MountsOf(mountinfo)) {
+    if (mount.number == number) return std::move(mount.type);
   }
   return "";
 }

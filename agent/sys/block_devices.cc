@@ -16,8 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/base/status.h"
+#include "common/base/text/mount_info.h"
 #include "common/sys/unique_fd.h"
 
 namespace muster::agent {
@@ -107,9 +107,8 @@ std::string DescribeSignature(const DeviceSignature& signature) {
 
 std::vector<std::string> MountPointsOf(const std::string& mountinfo, const std::string& device) {
   std::vector<std::string> points;
-  for (const absl::string_view line : absl::StrSplit(mountinfo, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
-    if (fields.size() > 4 && fields[2] == device) points.emplace_back(fields[4]);
+  for (MountInfo& mount : MountsOf(mountinfo)) {
+    if (mount.device == device) points.push_back(std::move(mount.path));
   }
   return points;
 }

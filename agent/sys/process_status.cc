@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status.h"
+#include "common/base/text/mount_info.h"
 #include "common/base/text/plain_text.h"
 #include "common/sys/file_system.h"
 
@@ -30,13 +31,9 @@ absl::string_view FirstStatusWord(absl::string_view status, absl::string_view ke
 }
 
 std::string RootMount(absl::string_view mountinfo) {
-  // 36 35 98:0 /mnt1 / rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-  constexpr size_t kDevice = 2, kFolder = 3, kPath = 4;
   std::string root;
-  for (const absl::string_view line : absl::StrSplit(mountinfo, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
-    if (fields.size() > kPath && fields[kPath] == "/")
-      root = absl::StrCat(fields[kDevice], " ", fields[kFolder]);
+  for (const MountInfo& mount : MountsOf(mountinfo)) {
+    if (mount.path == "/") root = absl::StrCat(mount.device, " ", mount.folder);
   }
   return root;
 }

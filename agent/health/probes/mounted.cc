@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/facts/sysfs.h"
 #include "common/base/status.h"
-#include "common/base/text/mount_field.h"
+#include "common/base/text/mount_info.h"
 
 namespace muster::agent::health {
 namespace {
@@ -36,22 +36,16 @@ bool Has(absl::string_view options, absl::string_view option) {
 }  // namespace
 
 std::vector<Mounted> ParseMountInfo(absl::string_view mountinfo) {
-  // 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-  constexpr size_t kDevice = 2, kPath = 4, kOptions = 5, kTags = 6;
   std::vector<Mounted> all;
-  for (const absl::string_view line : absl::StrSplit(mountinfo, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
-    if (fields.size() <= kTags) continue;
-    const auto dash = std::find(fields.begin() + kTags, fields.end(), "-");
-    if (fields.end() - dash < 4) continue;
-    all.push_back({.path = UnescapeMountField(fields[kPath]),
-                   .type = std::string(dash[1]),
-                   .source = UnescapeMountField(dash[2]),
-                   .device = std::string(fields[kDevice]),
-                   .is_read_only = Has(fields[kOptions], "ro"),
-                   .is_disk_read_only =
-                       std::any_of(std::begin(kReadOnly), std::end(kReadOnly),
-                                   [&](absl::string_view word) { return Has(dash[3], word); })});
+  for (MountInfo& mount : MountsOf(mountinfo)) {
+    const auto has = [&](absl::string_view word) { return Has(mount.file_system_options, word); };
+    const bool is_disk_read_only = std::any_of(std::begin(kReadOnly), std::end(kReadOnly), has);
+    all.push_back({.path = std::move(mount.path),
+                   .type = std::move(mount.type),
+                   .source = std::move(mount.source),
+                   .device = std::move(mount.device),
+                   .is_read_only = Has(mount.options, "ro"),
+                   .is_disk_read_only = is_disk_read_only});
   }
   return all;
 }

@@ -18,7 +18,7 @@ struct Mounted {
   bool is_disk_read_only = false;  // the file system underneath, or it takes no more writes
 };
 
-// /proc/self/mountinfo; see proc(5). Lines that are none are left out. Pure.
+// All that is in /proc/self/mountinfo. Pure.
 std::vector<Mounted> ParseMountInfo(absl::string_view mountinfo);
 // Reads that of the node whose files are below `root`.
 absl::StatusOr<std::vector<Mounted>> ReadMounted(const std::string& root);

@@ -1,17 +1,6 @@
 #include "common/base/text/mount_field.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace muster {
-namespace {
-
-// ceph-fuse calls itself "fuse.ceph-fuse", whatever fstab says.
-constexpr absl::string_view kRemoteTypes[] = {
-    "nfs",  "nfs4",           "beegfs",    "lustre",         "ceph", "cifs",  "smb3",
-    "gpfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "9p",   "wekafs"};
-
-}  // namespace
 
 std::string UnescapeMountField(absl::string_view field) {
   std::string text;
@@ -26,11 +15,6 @@ std::string UnescapeMountField(absl::string_view field) {
     }
   }
   return text;
-}
-
-bool IsRemoteFileSystem(absl::string_view type) {
-  return std::find(std::begin(kRemoteTypes), std::end(kRemoteTypes), type) !=
-         std::end(kRemoteTypes);
 }
 
 }  // namespace muster

@@ -11,8 +11,4 @@ namespace muster {
 // (proc(5)).
 std::string UnescapeMountField(absl::string_view field);
 
-// Whether a file system of this type, by the kernel's name for it, is on a server: which may not
-// answer, and gives the same files to other machines.
-bool IsRemoteFileSystem(absl::string_view type);
-
 }  // namespace muster

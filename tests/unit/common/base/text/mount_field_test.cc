@@ -15,13 +15,5 @@ TEST(MountField, WhatIsNoSuchNumberStays) {
     EXPECT_EQ(UnescapeMountField(field), field);
 }
 
-TEST(MountField, FileSystemsOfServersAreRemote) {
-  for (const char* type : {"nfs", "nfs4", "beegfs", "lustre", "ceph", "fuse.ceph-fuse", "gpfs"})
-    EXPECT_TRUE(IsRemoteFileSystem(type)) << type;
-  for (const char* type :
-       {"", "ext4", "xfs", "zfs", "tmpfs", "overlay", "autofs", "fuse", "fuseblk"})
-    EXPECT_FALSE(IsRemoteFileSystem(type)) << type;
-}
-
 }  // namespace
 }  // namespace muster
