@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/interval.h"
 #include "common/base/text/peer.h"
 
 namespace muster::controller {
@@ -10,7 +11,7 @@ std::optional<std::string> RefusalLog::Note(absl::string_view peer, absl::Time n
   std::string network = PeerNetwork(peer);
   absl::MutexLock lock(&mutex_);
   std::string before;
-  if (now < begin_ || now - begin_ >= kInterval) {  // or the clock was set back
+  if (HasPassed(kInterval, begin_, now)) {
     before = TellPassedOver();
     begin_ = now;
     logged_.clear();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/interval.h"
 
 namespace muster::controller {
 namespace {
@@ -29,7 +30,7 @@ bool BootHistory::Accept(const std::string& boot_id) {
 
 bool BootHistory::IsNews(const std::string& boot_id, absl::Time now,
                          absl::Duration interval) const {
-  return audited_ != boot_id && (now < audited_at_ || now - audited_at_ >= interval);
+  return audited_ != boot_id && HasPassed(interval, audited_at_, now);
 }
 
 void BootHistory::OnAudited(const std::string& boot_id, absl::Time now) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/id.h"
+#include "common/base/interval.h"
 #include "common/base/status.h"
 #include "common/base/text/no_answer.h"
 #include "controller/audit/audit.h"
@@ -194,8 +195,7 @@ absl::Status FactsKeeper::WriteRefusal(Transaction& txn, const std::string& uuid
   ASSIGN_OR_RETURN(const NodeRecord node, txn.nodes().Get(uuid));
   RETURN_IF_ERROR(txn.nodes().PutFactsRefusal({uuid, std::string(why.message()), now}));
   const auto last = audited_.find(uuid);
-  // A clock that was set back begins a new interval.
-  if (last != audited_.end() && now >= last->second && now - last->second < kAuditInterval)
+  if (last != audited_.end() && !HasPassed(kAuditInterval, last->second, now))
     return absl::OkStatus();
   audited.push_back(uuid);
   return Audit(txn, now, NodeActor(uuid), "node.facts_refused", node.name, why.message());

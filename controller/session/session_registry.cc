@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/interval.h"
 #include "common/base/proto_time.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
@@ -61,7 +62,7 @@ void SessionRegistry::Sweep() {
   std::vector<std::pair<std::shared_ptr<AgentSession>, absl::Status>> dead;
   {
     absl::MutexLock lock(&mutex_);
-    if (now < begun_since_ || now - begun_since_ >= absl::Minutes(1)) {  // or set back
+    if (HasPassed(absl::Minutes(1), begun_since_, now)) {
       for (auto& [uuid, entry] : nodes_) entry.begun = 0;
       begun_since_ = now;
     }
@@ -157,7 +158,7 @@ void SessionRegistry::Misbehaved(const AgentSession& session, const absl::Status
   {
     absl::MutexLock lock(&mutex_);
     absl::Time& last = nodes_[uuid].misbehaved_at;
-    if (now >= last && now - last < kMisbehaviourInterval) return;  // else set back
+    if (!HasPassed(kMisbehaviourInterval, last, now)) return;
     last = now;
   }
   // An entry that a full disk refuses is at least in the log.
