@@ -106,6 +106,8 @@ MAY_INCLUDE = {
     "controller/rollout": ["controller/feed", "controller/audit", "common/base", "common/value",
                            "controller/store", "controller/session", "controller/inventory", "controller/claim",
                            "controller/slurm", "controller/gate", "controller/run", "muster/v1"],
+    "controller/power/redfish": ["common/base", "controller/inventory", "controller/power/bmc.h",
+                                 "controller/secret"],
     "controller/power": ["controller/feed", "controller/audit", "common/base", "controller/store",
                          "controller/inventory", "controller/playbook", "controller/secret",
                          "controller/claim", "controller/gate",

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "controller/power/ipmi_bmc.h"
-#include "controller/power/redfish_bmc.h"
+#include "controller/power/redfish/redfish_bmc.h"
 
 namespace muster::controller::power {
 

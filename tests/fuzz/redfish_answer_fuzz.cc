@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/base/text/plain_text.h"
-#include "controller/power/redfish_answer.h"
+#include "controller/power/redfish/redfish_answer.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace muster::controller::power {

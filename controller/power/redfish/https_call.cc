@@ -1,4 +1,4 @@
-#include "controller/power/https_call.h"
+#include "controller/power/redfish/https_call.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "controller/power/redfish_bmc.h"
+#include "controller/power/redfish/redfish_bmc.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,8 +6,8 @@
 
 #include "controller/inventory/bmc_access.h"
 #include "controller/power/bmc.h"
-#include "controller/power/https_call.h"
-#include "controller/power/redfish_answer.h"
+#include "controller/power/redfish/https_call.h"
+#include "controller/power/redfish/redfish_answer.h"
 #include "controller/secret/secret_buffer.h"
 
 namespace muster::controller::power {

@@ -1,4 +1,4 @@
-#include "controller/power/redfish_answer.h"
+#include "controller/power/redfish/redfish_answer.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Redfish over real TLS, by a service that behaves well, or badly.
-#include "controller/power/redfish_bmc.h"
+#include "controller/power/redfish/redfish_bmc.h"
 
 #include <string>
 #include <utility>
