@@ -1,29 +1,25 @@
-// Slurm's roles beyond a plain cluster: private folders of jobs, tokens, slurmrestd, reservations.
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+// Slurm's roles beyond a plain cluster: private folders of jobs, GPUs, versions of Slurm, BeeOND,
+// reservations.
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/value/folded_value.h"
-#include "common/value/proto_value.h"
 #include "controller/inventory/inventory.h"
-#include "controller/playbook/compiler.h"
 #include "muster/v1/facts.pb.h"
 #include "muster/v1/plan.pb.h"
-#include "tests/fakes/fake_secret_source.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/gpu_node_facts.h"
 #include "tests/fixtures/healthy_node.h"
 #include "tests/fixtures/status_matchers.h"
+#include "tests/unit/playbooks/slurm_roles_fixture.h"
 #include "tests/unit/playbooks/stand_in_node.h"
 
 namespace muster::controller {
@@ -36,93 +32,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
-using ::testing::Pair;
 using testing::Said;
 using testing::StatusIs;
-
-constexpr char kTwoLoginNodes[] = R"(
-cluster: x
-nodes:
-  login1: {role: login, address: 10.0.0.1}
-  login2: {role: login, address: 10.0.0.2}
-  "c[001-002]": {role: compute, address: "10.0.0.[11-12]"}
-)";
-
-// The site for two login nodes, of which the first runs slurmctld, and two workers.
-class SlurmRolesTest : public ::testing::Test {
- protected:
-  SlurmRolesTest() {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator("playbooks")) {
-      if (!entry.is_regular_file()) continue;
-      std::ifstream in(entry.path(), std::ios::binary);
-      site_[entry.path().string()] =
-          std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    }
-    UseInventory(kTwoLoginNodes);
-    UseDebian("12");
-  }
-
-  void UseInventory(const std::string& text) {
-    absl::StatusOr<Inventory> inventory = ParseInventory({{"c.yaml", text}});
-    EXPECT_OK(inventory);
-    if (inventory.ok()) inventory_ = *std::move(inventory);
-  }
-
-  // Containers, whose control groups Slurm cannot use.
-  void UseDebian(const std::string& version) {
-    for (const Node& node : inventory_.nodes()) {
-      v1::Facts facts =
-          testing::HealthyNode(node.role == NodeRole::kCompute ? 2 : 0, "rtx_2080_ti");
-      facts.mutable_os()->set_version_id(version);
-      facts.mutable_os()->set_virtualization("systemd-nspawn");
-      facts.mutable_cgroup()->set_usable_by_slurm(false);
-      facts_[node.name] = ProtoToValue(facts);
-    }
-  }
-
-  // Debian, or Ubuntu where the version has a month.
-  void UseSystem(const std::string& node, const std::string& version) {
-    facts_[node]["os"]["id"] = absl::StrContains(version, '.') ? "ubuntu" : "debian";
-    facts_[node]["os"]["version_id"] = version;
-  }
-
-  // The plans of the whole site, or the first error.
-  std::vector<v1::Plan> Compile(absl::Status* error, const std::string& limit = "") {
-    std::vector<v1::Plan> plans;
-    const auto playbook = LoadPlaybook(site_, "playbooks/site.yaml");
-    EXPECT_OK(playbook);
-    if (!playbook.ok()) return plans;
-    for (size_t play = 0; play < PlayNames(**playbook).size(); ++play) {
-      const auto nodes = SelectPlayNodes(**playbook, play, inventory_, limit);
-      EXPECT_OK(nodes);
-      for (NodePlan& plan :
-           CompilePlay(**playbook, play, inventory_, facts_, *nodes, options_, secrets_)) {
-        if (!plan.error.ok() && error->ok()) *error = plan.error;
-        if (plan.plan != nullptr) plans.push_back(*plan.plan);
-      }
-    }
-    return plans;
-  }
-
-  // The steps of a role that are done, by node and name.
-  std::map<std::string, std::map<std::string, v1::Step>> Steps(const std::string& role) {
-    absl::Status error;
-    std::map<std::string, std::map<std::string, v1::Step>> steps;
-    for (const v1::Plan& plan : Compile(&error))
-      for (const v1::RolePlan& r : plan.roles())
-        for (const v1::Step& step : r.steps())
-          if (r.name() == role && step.skip_reason().empty())
-            steps[plan.node_name()][step.name()] = step;
-    EXPECT_OK(error);
-    return steps;
-  }
-
-  FileTree site_;
-  Inventory inventory_;
-  FactsByNode facts_;
-  CompileOptions options_;
-  testing::FakeSecretSource secrets_;
-};
 
 TEST_F(SlurmRolesTest, JobsShareTheNodesTmpUnlessAsked) {
   auto steps = Steps("slurm_controller")["login1"];
@@ -406,48 +317,6 @@ TEST_F(SlurmRolesTest, PyxisIsNotAnnouncedWhileAccountsChange) {
   EXPECT_THAT(needs, IsSupersetOf({"slurm_controller", "slurm_accounts", "slurm_reservations"}));
 }
 
-TEST_F(SlurmRolesTest, ABackupOfSlurmctldIsSetUpAsThePrimaryIs) {
-  options_.extra_vars = nlohmann::ordered_json::parse(R"({
-      "slurm_backup_controllers": "login2", "slurm_state_directory": "/state/slurmctld",
-      "slurm_takeover_seconds": 30, "slurm_jwt": true,
-      "data_mounts": [{"source": "nas:/state", "path": "/state"}]})");
-  auto steps = Steps("slurm_controller");
-  EXPECT_EQ(steps.size(), 2u);
-  for (const char* node : {"login1", "login2"}) {
-    SCOPED_TRACE(node);
-    EXPECT_THAT(steps[node]["slurm.conf"].file().content(),
-                AllOf(HasSubstr("\nSlurmctldHost=login1\nSlurmctldHost=login2\n"),
-                      HasSubstr("\nStateSaveLocation=/state/slurmctld\n"),
-                      HasSubstr("\nSlurmctldTimeout=30\n")));
-    EXPECT_EQ(steps[node]["state folder"].directory().path(), "/state/slurmctld");
-    EXPECT_THAT(steps[node]["slurmctld waits for its state"].file().content(),
-                HasSubstr("\nExecStartPre=+/usr/local/lib/muster/wait-for-mounts "
-                          "/state/slurmctld\nTimeoutStartSec=infinity\n"));
-    EXPECT_TRUE(steps[node]["slurmctld runs"].unit().enabled());
-  }
-  EXPECT_TRUE(Steps("slurm_login").empty());
-  EXPECT_EQ(Steps("slurm_jwt").size(), 2u);
-  EXPECT_THAT(Steps("slurm_worker")["c001"]["where slurmd gets its configuration"].file().content(),
-              HasSubstr("--conf-server login1:6817,login2:6817\""));
-}
-
-// The standby of a Slurm that takes nodes in by itself has to be told of them, too.
-TEST_F(SlurmRolesTest, OnlyABackupOfSlurmctldIsRestartedAtEveryChange) {
-  UseDebian("13");
-  options_.extra_vars = nlohmann::ordered_json::parse(R"({
-      "slurm_backup_controllers": ["login2"], "slurm_state_directory": "/state/slurmctld",
-      "slurm_shared_folders": ["/state"]})");
-  std::map<std::string, bool> restarted;
-  absl::Status error;
-  for (const v1::Plan& plan : Compile(&error))
-    for (const v1::RolePlan& role : plan.roles())
-      for (const v1::Step& handler : role.handlers())
-        if (role.name() == "slurm_controller" && handler.name() == "restart slurmctld")
-          restarted[plan.node_name()] = handler.skip_reason().empty();
-  EXPECT_OK(error);
-  EXPECT_THAT(restarted, ElementsAre(Pair("login1", false), Pair("login2", true)));
-}
-
 TEST_F(SlurmRolesTest, BeeondIsForWorkersWithAPathAndForJobsThatAsk) {
   for (const auto& [node, of_node] : Steps("beeond"))
     EXPECT_EQ(of_node.size(), 2u) << node << ": what an earlier one has left";
@@ -489,64 +358,6 @@ TEST_F(SlurmRolesTest, RootOfAWorkerEntersTheOthersForBeeondAlone) {
   EXPECT_EQ(steps["root's key"].file().mode(), 0400u);
   EXPECT_EQ(steps["root of the workers may enter"].line().line(),
             "from=\"10.0.0.11,10.0.0.12\",restrict ssh-ed25519 AAAA muster-beeond");
-}
-
-TEST_F(SlurmRolesTest, OnlyTheDaemonsHaveTheKeyOfTokens) {
-  options_.extra_vars["slurm_jwt"] = true;
-  options_.extra_vars["slurm_accounting_host"] = "login2";
-  auto keys = Steps("slurm_jwt");
-  EXPECT_EQ(keys.size(), 2u);
-  for (const char* node : {"login1", "login2"}) {
-    const v1::FileResource key = keys[node]["key of tokens"].file();
-    EXPECT_EQ(key.path(), "/etc/slurm/jwt_hs256.key") << node;
-    EXPECT_EQ(key.content(), std::string(32, 'x'));
-    EXPECT_EQ(key.owner(), "slurm");
-    EXPECT_EQ(key.mode(), 0400u);
-  }
-  std::set<std::string> readers;
-  for (size_t i = 0; i < secrets_.asked.size(); ++i)
-    if (secrets_.asked[i] == "slurm_jwt_key") readers.insert(secrets_.readers[i]);
-  EXPECT_THAT(readers, ElementsAre("slurm_jwt"));
-  EXPECT_THAT(Steps("slurm_accounting")["login2"]["slurmdbd.conf"].file().content(),
-              HasSubstr("\nAuthAltTypes=auth/jwt\n"
-                        "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key\n"));
-  const std::string with_key =
-      "\nAuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key";
-  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
-              HasSubstr(with_key + ",max_token_lifespan=86400\n"));
-  // The oldest Slurm has no limit, and would not say so.
-  options_.extra_vars["slurm_version"] = "21.08";
-  EXPECT_THAT(Steps("slurm_controller")["login1"]["slurm.conf"].file().content(),
-              HasSubstr(with_key + "\n"));
-}
-
-TEST_F(SlurmRolesTest, SlurmrestdIsOnOneLoginNode) {
-  EXPECT_TRUE(Steps("slurm_rest").empty());
-  options_.extra_vars = {{"slurm_jwt", true}, {"slurm_rest_host", "login2"}};
-  auto steps = Steps("slurm_rest");
-  EXPECT_EQ(steps.size(), 2u);
-  EXPECT_EQ(steps["login1"]["no slurmrestd"].package().state(), v1::PACKAGE_STATE_ABSENT);
-  EXPECT_THAT(steps["login2"]["slurmrestd"].package().names(), Contains("slurmrestd"));
-  const std::string unit = steps["login2"]["slurmrestd's unit settings"].file().content();
-  EXPECT_THAT(unit, HasSubstr("\nUser=slurmrestd\nGroup=slurmrestd\n"));
-  EXPECT_THAT(unit, HasSubstr("\nExecStart=\nExecStart=/usr/sbin/slurmrestd -a rest_auth/jwt -s "
-                              "openapi/v0.0.38 unix:/run/slurmrestd/slurmrestd.socket\n"));
-  EXPECT_THAT(unit, AllOf(HasSubstr("\nRuntimeDirectoryMode=0755\n"), Not(HasSubstr("chgrp"))));
-
-  options_.extra_vars["slurm_version"] = "23.02";
-  EXPECT_THAT(Steps("slurm_rest")["login2"]["slurmrestd's unit settings"].file().content(),
-              HasSubstr(" -s openapi/v0.0.39 unix:"));
-  options_.extra_vars.erase("slurm_version");
-
-  UseDebian("13");
-  options_.extra_vars["slurm_accounting_host"] = "login1";
-  options_.extra_vars["slurm_rest_listen"] = "[::1]:6820";
-  options_.extra_vars["slurm_rest_group"] = "portal";
-  EXPECT_THAT(Steps("slurm_rest")["login2"]["slurmrestd's unit settings"].file().content(),
-              AllOf(HasSubstr(" -s openapi/slurmctld,openapi/slurmdbd "
-                              "unix:/run/slurmrestd/slurmrestd.socket [::1]:6820\n"),
-                    HasSubstr("\nRuntimeDirectoryMode=0750\n"
-                              "ExecStartPre=+/usr/bin/chgrp portal /run/slurmrestd\n")));
 }
 
 TEST_F(SlurmRolesTest, ReservationsAreAList) {
@@ -645,17 +456,6 @@ TEST_F(SlurmRolesTest, RefusesContradictionsWithTheirRemedy) {
     Compile(&error);
     EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
-}
-
-// Each of them would lead by itself.
-TEST_F(SlurmRolesTest, NodesAgreeOnTheBackupsOfSlurmctld) {
-  UseInventory(absl::StrCat(kTwoLoginNodes,
-                            "groups: {login: {vars: {slurm_backup_controllers: [login2], "
-                            "slurm_state_directory: /state/a, slurm_shared_folders: [/state]}}, "
-                            "compute: {vars: {slurm_backup_controllers: []}}}\n"));
-  absl::Status error;
-  Compile(&error);
-  EXPECT_THAT(error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
 // One job_container.conf tells all of them.
