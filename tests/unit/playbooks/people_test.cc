@@ -186,6 +186,19 @@ TEST_F(PeopleTest, UsersOfADirectoryHaveTheIdsInContainersThatTheSiteGivesThem) 
 }
 
 // Slurm hands it the variable of a session on a login node.
+TEST_F(PeopleTest, PodmanForJobsGoesWithPodman) {
+  Set(R"({"container_runtimes": []})");
+  const v1::CommandResource command = Step("c001", "no podman for jobs").command();
+  StandInNode node("no-podman", {"/usr/"});
+  EXPECT_EQ(node.Run(command.unless()), 0) << "nothing is there";
+  node.Install("/usr/local/bin/podman", "#!/bin/bash\n");
+  EXPECT_EQ(node.Run(command.unless()), 0) << "one of the site's own";
+  const std::vector<std::string> link = {"ln", "-sf", "/usr/local/lib/muster/podman",
+                                         "/usr/local/bin/podman"};
+  EXPECT_EQ(node.Run(link), 0);
+  EXPECT_NE(node.Run(command.unless()), 0);
+}
+
 TEST_F(PeopleTest, PodmanInAJobNeedsNoFolderOfALogin) {
   Set(R"({"container_runtimes": ["podman"]})");
   constexpr char kPodman[] = "/usr/local/lib/muster/podman";
