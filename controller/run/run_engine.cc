@@ -172,7 +172,7 @@ std::optional<BundleApprovalRecord> RunEngine::ApprovalBy(const ActiveRun& run,
 // Prepares everything that follows from the record, even after a restart, and hence with the same
 // bundle and the same revision of the inventory.
 absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record,
-                                                              Beginning beginning) {
+                                                              StartedBy started_by) {
   const v1::CreateRunRequest request = RequestOf(record);
   ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(request));
   if (with_.offer) options.offer = with_.offer();
@@ -190,7 +190,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record,
                    with_.compiler.Load(*site, request.playbook()));
   RETURN_IF_ERROR(with_.compiler.CheckTags(*playbook, options.tags));
   // Only a person can mend a name, and nodes that catch up must not wait for that.
-  if (beginning == Beginning::kAsked)
+  if (started_by == StartedBy::kPerson)
     RETURN_IF_ERROR(with_.compiler.CheckVariableNames(*site, *inventory));
   record.plays = with_.compiler.Plays(*playbook);
   ASSIGN_OR_RETURN(
@@ -220,7 +220,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record,
                                                            options.tags));
   }
   // The suites of a run in progress were valid when it began.
-  for (size_t i = 0; beginning != Beginning::kResumed && i < endings.size(); ++i) {
+  for (size_t i = 0; started_by != StartedBy::kRestart && i < endings.size(); ++i) {
     if (!with_.check_ending) {
       return absl::FailedPreconditionError(
           absl::StrCat("play '", endings[i].play,
@@ -374,7 +374,8 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::PrepareNew(
       IsAppliedWhole(request) && actor.rollout_id.empty() && catches_up_run_id.empty();
   record.applies = is_chosen ? request.playbook() : "";
   // The controller has no address: it begins catch-ups, repairs, and the runs of rollouts.
-  return Prepare(std::move(record), actor.peer.empty() ? Beginning::kOwn : Beginning::kAsked);
+  return Prepare(std::move(record),
+                 actor.peer.empty() ? StartedBy::kController : StartedBy::kPerson);
 }
 
 absl::StatusOr<v1::Run> RunEngine::CreateCatchingUp(const v1::CreateRunRequest& asked,
@@ -487,7 +488,7 @@ absl::Status RunEngine::ResumeOne(const RunRecord& record) {
                                                             kRunRetention.max_bytes));
     return absl::OkStatus();
   }));
-  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record, Beginning::kResumed));
+  ASSIGN_OR_RETURN(std::unique_ptr<ActiveRun> prepared, Prepare(record, StartedBy::kRestart));
   std::vector<RunNode> nodes;
   for (const RunNodeRecord& row : rows) {
     RunNode node = ToRunNode(row);

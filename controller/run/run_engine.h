@@ -130,8 +130,9 @@ class RunEngine {
                       const std::string& catches_up_run_id);
   // The approval that an administrator gives by applying a whole playbook.
   std::optional<BundleApprovalRecord> ApprovalBy(const ActiveRun& run, const RunActor& actor) const;
-  enum class Beginning { kAsked, kOwn, kResumed };  // by a person; by the controller; again
-  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, Beginning beginning);
+  // Who has the run prepared: a restart of musterd prepares runs again.
+  enum class StartedBy { kPerson, kController, kRestart };
+  absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, StartedBy started_by);
   absl::Status ResumeOne(const RunRecord& record);
   absl::Status StoreNew(const ActiveRun& run, const RunActor& actor);
 

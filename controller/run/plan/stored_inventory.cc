@@ -35,15 +35,18 @@ absl::StatusOr<InventoryVersion> StoredInventory::Latest() {
   return version;
 }
 
+std::shared_ptr<const Inventory> StoredInventory::Find(uint64_t revision) {
+  const auto it = std::find_if(parsed_.begin(), parsed_.end(),
+                               [&](const auto& parsed) { return parsed.first == revision; });
+  if (it == parsed_.end()) return nullptr;
+  std::rotate(parsed_.begin(), it, it + 1);
+  return parsed_.front().second;
+}
+
 absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t revision) {
   {
     absl::MutexLock lock(&mutex_);
-    const auto it = std::find_if(parsed_.begin(), parsed_.end(),
-                                 [&](const auto& parsed) { return parsed.first == revision; });
-    if (it != parsed_.end()) {
-      std::rotate(parsed_.begin(), it, it + 1);
-      return parsed_.front().second;
-    }
+    if (auto parsed = Find(revision); parsed != nullptr) return parsed;
   }
   InventoryRecord record;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
@@ -57,6 +60,8 @@ absl::StatusOr<std::shared_ptr<const Inventory>> StoredInventory::Get(uint64_t r
   }
   auto shared = std::make_shared<const Inventory>(*std::move(inventory));
   absl::MutexLock lock(&mutex_);
+  // Another thread may have parsed it meanwhile.
+  if (auto parsed = Find(revision); parsed != nullptr) return parsed;
   parsed_.insert(parsed_.begin(), {revision, shared});
   if (parsed_.size() > kKept) parsed_.pop_back();
   return shared;

@@ -36,6 +36,9 @@ class StoredInventory final : public InventorySource {
  private:
   static constexpr size_t kKept = 4;
 
+  // nullptr: it is not in parsed_. Moves it to the front.
+  std::shared_ptr<const Inventory> Find(uint64_t revision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   Store& store_;
   absl::Mutex mutex_;
   // Asked for last first.
