@@ -40,7 +40,7 @@ bool IsPlainPath(const std::string& path) {
          });
 }
 
-// Of a digest in a file's name.
+// The part of a digest that file names have.
 std::string Short(const std::string& digest) { return digest.substr(0, 32); }
 
 absl::Time ModifiedAt(const std::string& path) {

@@ -35,7 +35,8 @@ std::string Line(const Notice& notice);
 // still bad after that; each part of a node has a cool-down of its own. Not thread-safe.
 class Notices {
  public:
-  // Of a condition of a node; those beyond are no news, however often their names change.
+  // So many parts are remembered for each condition of a node. Further ones are no news, however
+  // often their names change.
   static constexpr size_t kMaxParts = 64;
 
   // An earlier process has said that the condition of the node is bad, and not yet that it is over.

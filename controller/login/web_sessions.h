@@ -39,8 +39,8 @@ class WebSessions {
     std::string secret;  // 64 hexadecimal digits: of a link, or of a session's cookie
     absl::Time ends_at;  // at the latest
     Identity identity;
-    // Of a session: what its page proves itself by with each request. A browser gives the cookie to
-    // whatever else listens on another port of the host as well, but not this.
+    // Proves with each request that it comes from the session's page; links have none. A browser
+    // also gives the cookie to programs on other ports of the host, but not this.
     std::string token;
   };
 
@@ -51,8 +51,8 @@ class WebSessions {
   // The session of whoever has the link, which works once. Unauthenticated: it was used, has
   // expired or was never made; PermissionDenied: its person was revoked.
   absl::StatusOr<Ticket> Redeem(absl::string_view link);
-  // Whose session it is; counts as a request. Unauthenticated, also for the token of another
-  // session; PermissionDenied as above.
+  // Returns the session of this cookie and token, and counts as a request of it. Unauthenticated:
+  // there is none, or the token is another session's; PermissionDenied as above.
   absl::StatusOr<Ticket> Find(absl::string_view cookie, absl::string_view token);
   void End(absl::string_view cookie);
 

@@ -70,7 +70,7 @@ expect_same_boot c001 "$boot1" "refused"
 end_job c001
 wait_for 60 "the end of job $job" job_is "$job" COMPLETED
 
-step "the job is gone: one reboot, and the plan goes on behind it"
+step "the job is gone: one reboot, after which the plan continues"
 apply "$playbook" --limit c001
 expect_applied 0 "apply after the job"
 expect_rebooted c001 "$boot1" "required"
