@@ -35,10 +35,12 @@ function ask({title, text, verb, needsReason, hasLength, path, body, done, said}
     try {
       const answer = await act(path, {...body, reason: reason.value.trim(), ...(length ? {seconds: Number(length.value)} : {})});
       dialog.close();
-      announce(answer.trouble ? `${said} Slurm was not told yet: ${answer.trouble}` : said);
+      if (answer.trouble) announce(`${said} Slurm was not told yet: ${answer.trouble}`, 'warn');
+      else announce(said);
       done();
     } catch (problem) {
-      if (!(problem instanceof ApiError || problem instanceof TypeError)) throw problem;
+      if (!(problem instanceof ApiError)) throw problem;
+      if (!dialog.open) return announce(`${title} failed: ${problem.message}`, 'bad');
       error.textContent = problem.message;
       error.hidden = false;
       confirm.disabled = false;
@@ -73,7 +75,7 @@ export function silenceButton(name, condition, done) {
     said: `${condition} of ${name} is silenced.`});
 }
 export function endSilenceButton(id, condition, done) {
-  return button('End silence…', `end ${condition}`, {title: `End the silence ${id}`, verb: 'End silence', path: 'silence/end', body: {id}, done,
+  return button('End silence…', `end ${id} ${condition}`, {title: `End the silence ${id}`, verb: 'End silence', path: 'silence/end', body: {id}, done,
     text: `${condition} is treated by the policy again, on all nodes of the silence.`, said: `The silence ${id} has ended.`});
 }
 export function pauseButton(id, done) {

@@ -11,7 +11,10 @@ async function read(response) {
   let answer = {};
   try {
     answer = await response.json();
-  } catch { /* an error of something that stands before the controller */ }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // an error of something that stands before the controller
+  }
   if (!response.ok) throw new ApiError(response.status, answer.error ?? `the server answers ${response.status}`);
   return answer;
 }
@@ -42,39 +45,49 @@ function proof() {
   return {'X-Muster-Page': token || '1'};
 }
 
-// get('node', {name}): GET /api/node?name=…
-export async function get(path, query = {}) {
-  const words = new URLSearchParams(query).toString();
-  let response;
+// A laptop that wakes up has connections that nobody answers and nobody ends: every wait is limited,
+// in milliseconds. A drain may wait half a minute for Slurm.
+const GET_LIMIT = 30000, POST_LIMIT = 90000;
+// The controller shows every 15 s that a stream is alive (controller/web/live_events.h).
+const STREAM_LIMIT = 40000;
+
+async function call(path, options, limit) {
   try {
-    response = await fetch(`/api/${path}${words ? `?${words}` : ''}`, {headers: proof()});
-  } catch {
+    return await read(await fetch(`/api/${path}`, {...options, headers: proof(), signal: AbortSignal.timeout(limit)}));
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
     throw new ApiError(0, 'the controller does not answer');
   }
-  return read(response);
 }
 
-export async function post(path, body = '') {
-  return read(await fetch(`/api/${path}`, {method: 'POST', body, headers: proof()}));
+// get('node', {name}): GET /api/node?name=…
+export function get(path, query = {}) {
+  const words = new URLSearchParams(query).toString();
+  return call(`${path}${words ? `?${words}` : ''}`, {}, GET_LIMIT);
 }
+
+export function post(path, body = '') { return call(path, {method: 'POST', body}, POST_LIMIT); }
 
 // act('node/drain', {nodes, reason}): changes something, as the person who is logged in.
 export function act(path, fields) { return post(path, JSON.stringify(fields)); }
 
 // Events of /api/events/…, until close(). `on` has a function for each name of an event, which gets
 // its data. `onState` is told 'open', 'lost' and 'refused'; this object comes back by itself, two
-// seconds after 'lost' and five after 'refused'. An EventSource cannot send the token.
+// seconds after 'lost' and five after 'refused'. A stream that falls silent is lost. An EventSource
+// cannot send the token.
 export class Live {
   constructor(path, on, onState) {
     this.path = path;
     this.on = on;
     this.onState = onState;
     this.last = '';   // the id of the newest event that has one
+    this.isClosed = false;
     this.open();
   }
 
   async open() {
     const {signal} = this.stop = new AbortController();
+    this.expectBytes();
     const headers = proof();
     if (this.last) headers['Last-Event-ID'] = this.last;
     let state = 'lost';
@@ -82,26 +95,33 @@ export class Live {
       const response = await fetch(`/api/events${this.path}`, {headers, signal, cache: 'no-store'});
       if (response.ok) {
         this.hear(this.onState, 'open');
-        await this.follow(response.body.getReader(), signal);
+        await this.follow(response.body.getReader());
       } else {
         state = 'refused';
       }
-    } catch { /* the connection broke, or close() was called */ }
-    if (signal.aborted) return;
+    } catch { /* the connection broke or fell silent, or close() was called */ }
+    clearTimeout(this.silence);
+    if (this.isClosed) return;
     // Set before anybody hears of it, so that close() ends it.
     this.timer = setTimeout(() => this.open(), state === 'refused' ? 5000 : 2000);
     this.hear(this.onState, state);
   }
 
-  async follow(reader, signal) {
+  expectBytes() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.stop.abort(), STREAM_LIMIT);
+  }
+
+  async follow(reader) {
     const decoder = new TextDecoder();
     let text = '';
     for (;;) {
       const {value, done} = await reader.read();
-      if (done) return;
+      if (done || this.isClosed) return;
+      this.expectBytes();
       const events = (text + decoder.decode(value, {stream: true})).split('\n\n');
       text = events.pop();
-      for (const event of events) if (!signal.aborted) this.tell(event);
+      for (const event of events) if (!this.isClosed) this.tell(event);
     }
   }
 
@@ -122,7 +142,9 @@ export class Live {
   }
 
   close() {
+    this.isClosed = true;
     clearTimeout(this.timer);
+    clearTimeout(this.silence);
     this.stop.abort();
   }
 }

@@ -27,7 +27,7 @@ const ROUTES = {
 const byId = (id) => document.getElementById(id);
 const [top_, main, banner, query] = ['top', 'main', 'banner', 'query'].map(byId);
 
-let session = null, view = null, shared = null, feed = null;
+let session = null, view = null, stream = null;
 const troubles = new Map();   // what the banner says, by who says it
 const LOST = 'Connection lost: what is shown may be old. Trying again…';
 
@@ -38,8 +38,7 @@ const app = {
 
 function trouble(who, text) {
   if (text) troubles.set(who, text); else troubles.delete(who);
-  banner.hidden = !troubles.size;
-  banner.textContent = [...troubles.values()][0] ?? '';
+  banner.textContent = [...troubles.values()][0] ?? '';   // nothing is shown of an empty one
 }
 
 function showError(error) {
@@ -50,64 +49,67 @@ function showError(error) {
   if (error.status === 429 || error.status >= 500)
     return trouble('call', `What is shown may be old: ${error.message}. Trying again…`);
   trouble('call', '');
-  stopFeed();
+  if (view) view.goesOn = false;
+  tune();
   put(main, empty(error.message));
 }
 
-// Reads a view anew; and, if its thing goes on, listens to it.
-async function refresh(of) {
+// Does something for a view, whose errors are told unless it was left meanwhile.
+async function attempt(of, act) {
   try {
-    const goesOn = await of.refresh();
-    if (of !== view) return;
-    trouble('call', '');
-    if (!main.contains(of.element)) put(main, of.element);   // after an error
-    if (of.live && goesOn && !feed && !document.hidden) listen(of);
-    if (of.live && !goesOn && feed) stopFeed();
+    await act();
   } catch (error) {
     if (of === view) showError(error);
   }
 }
 
-function stopFeed() {
-  feed?.close();
-  feed = null;
-}
-
-function listen(of) {
-  const ended = () => { if (feed === own) { stopFeed(); of.ask(); } };
-  const own = new Live(of.live.path, {
-    change: (data) => { if (feed === own) { of.live.change?.(JSON.parse(data)); of.ask(); } },
-    broken: ended,
-    end: ended,
-  }, (state) => {
-    // It comes back later by itself; until then the view says what has changed, and whether it is over.
-    if (state === 'refused' && feed === own) of.ask();
+// Reads a view anew; and, if its thing goes on, listens to it.
+function refresh(of) {
+  return attempt(of, async () => {
+    const goesOn = await of.refresh();
+    if (of !== view) return;
+    trouble('call', '');
+    if (!main.contains(of.element)) put(main, of.element);   // after an error
+    of.goesOn = Boolean(of.live && goesOn);
+    tune();
   });
-  feed = own;
 }
 
-// A browser has six connections to a controller, which pages that nobody sees would take: they have
-// no streams.
-function startShared() {
-  if (shared || document.hidden) return;
+// A browser has six connections to a controller for all of its windows. So a page has one stream,
+// which tells of its view's thing and of the cluster, and one that nobody sees has none.
+function tune() {
+  const path = document.hidden || !session ? null : view?.goesOn ? view.live.path : '';
+  if ((stream?.path ?? null) === path) return;
+  stream?.close();
+  stream = null;
+  if (path === null) return trouble('stream', '');
   const changed = (name) => () => { if (view?.on.includes(name)) view.ask(); };
-  shared = new Live('', {overview: changed('overview'), status: changed('status')}, (state) => {
-    trouble('stream', state === 'open' ? '' : LOST);
-    // After a break, everything may be different; a refusal may mean that the session has ended.
-    if (state === 'refused' || (state === 'open' && shared?.wasLost)) view?.ask();
-    if (shared) shared.wasLost = state !== 'open';
+  const of = view;
+  const ended = () => {
+    if (own !== stream) return;
+    of.goesOn = false;
+    tune();
+    of.ask();
+  };
+  let wasLost = false;
+  const own = new Live(path, {
+    overview: changed('overview'), status: changed('status'),
+    change: (data) => { if (own === stream) { of.live.change?.(JSON.parse(data)); of.ask(); } },
+    broken: ended, end: ended,
+  }, (state) => {
+    // Of a refusal the view's own call tells why: too many streams, say, are no lost connection.
+    trouble('stream', state === 'lost' ? LOST : '');
+    // After a break, everything may be different; a refusal may mean that the session has ended, or
+    // the view's thing.
+    if (state === 'refused' || (state === 'open' && wasLost)) view?.ask();
+    wasLost = state !== 'open';
   });
-}
-
-function stopShared() {
-  shared?.close();
-  shared = null;
-  trouble('stream', '');
+  stream = own;
 }
 
 function stopAll() {
-  stopFeed();
-  stopShared();
+  session = null;
+  tune();
   view?.close?.();
   view = null;
   for (const dialog of document.querySelectorAll('dialog')) dialog.close();
@@ -115,7 +117,6 @@ function stopAll() {
 
 function showLogin(why) {
   stopAll();
-  session = null;
   top_.hidden = true;
   trouble('call', '');
   document.title = 'Log in – Muster';
@@ -136,7 +137,7 @@ async function logIn(link) {
     keepToken(session.token);
     await start();
   } catch (error) {
-    if (error instanceof ApiError || error instanceof TypeError) showLogin(error.message);
+    if (error instanceof ApiError) showLogin(error.message);
     else throw error;
   }
 }
@@ -166,17 +167,20 @@ function route() {
   if (document.activeElement !== query) query.value = text;
   // Searching stays on the page, so that the grid does not blink.
   if (name === '' && view?.find) { view.find(text); return markSection(); }
-  stopFeed();
+  const wasInside = main.contains(document.activeElement);
   view?.close?.();
   view = null;
+  tune();
   const make = ROUTES[name];
   if (!make) { trouble('call', ''); return put(main, empty('There is no such page.')); }
   view = make(argument, parameters);
   const current = view;
   current.ask = calmly(() => refresh(current));
-  put(main, current.element);
+  current.attempt = (act) => attempt(current, act);
+  main.replaceChildren(current.element);
   markSection();
   window.scrollTo(0, 0);
+  if (wasInside) main.focus({preventScroll: true});   // what had the focus has gone
   refresh(current);
 }
 
@@ -190,12 +194,12 @@ function markSection() {
 
 // Says what was done, for a while, and to screen readers.
 let saidTimer = null;
-function say(text) {
+function say(text, tone = 'good') {
   const said = byId('said');
+  said.className = tone;
   said.textContent = text;
-  said.hidden = false;
   clearTimeout(saidTimer);
-  saidTimer = setTimeout(() => { said.hidden = true; said.textContent = ''; }, 15000);
+  saidTimer = setTimeout(() => { said.textContent = ''; }, 15000);
 }
 
 async function begin() {
@@ -213,7 +217,6 @@ const beginAgain = calmly(begin);
 async function start() {
   allowActions(session, say);
   showFrame();
-  startShared();
   route();
 }
 
@@ -240,8 +243,8 @@ setInterval(() => {
 // A hidden page asks rarely, so that its session does not end.
 setInterval(() => { if (document.hidden) view?.ask(); }, 600000);
 document.addEventListener('visibilitychange', () => {
-  if (document.hidden) { stopFeed(); stopShared(); }
-  else if (session) { startShared(); view?.ask(); }
+  tune();
+  if (!document.hidden && session) view?.ask();
 });
 
 applyTheme();

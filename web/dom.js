@@ -1,4 +1,5 @@
 // Elements from texts. Texts of nodes are hostile: they become text and attributes, never markup.
+import {exactly} from './hostlist.js';
 
 // h('a.quiet', {href: '#/'}, 'text', child): a null child is left out.
 export function h(selector, attributes, ...children) {
@@ -14,13 +15,52 @@ export function h(selector, attributes, ...children) {
   return element;
 }
 
-// Replaces what is in `element`; whoever is there with the keyboard stays at the same link or button.
+// Shows `children` in `element`. Those that are there already, or look the same, stay. What is built
+// anew is scrolled as far as before, and the keyboard stays at the same link or button.
 export function put(element, ...children) {
-  const focused = element.contains(document.activeElement) ? markOf(document.activeElement) : null;
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
-  if (focused) [...element.querySelectorAll('a, button')].find((each) => markOf(each) === focused)?.focus({preventScroll: true});
+  const wanted = children.flat(Infinity).filter((child) => child !== null && child !== undefined)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(child)));
+  const before = [...element.childNodes];
+  const after = wanted.map((child) => {
+    const place = before.includes(child) ? before.indexOf(child) : before.findIndex((each) => !wanted.includes(each) && each.isEqualNode(child));
+    return place < 0 ? child : before.splice(place, 1)[0];
+  });
+  if (!before.length && after.length === element.childNodes.length && after.every((child, i) => child === element.childNodes[i])) return;
+  const held = marked(element);
+  const focused = [...held].find(([, each]) => each === document.activeElement)?.[0];
+  const scrolled = [...held].filter(([, each]) => each.scrollLeft || each.scrollTop)
+    .map(([mark, {scrollLeft, scrollTop}]) => ({mark, scrollLeft, scrollTop}));
+  for (const child of before) child.remove();
+  // A child that moved would lose both, and be told again to screen readers.
+  let at = element.firstChild;
+  for (const child of after) {
+    if (child === at) at = at.nextSibling;
+    else element.insertBefore(child, at);
+  }
+  if (!focused && !scrolled.length) return;
+  const now = marked(element);
+  for (const {mark, scrollLeft, scrollTop} of scrolled) now.get(mark)?.scrollTo(scrollLeft, scrollTop);
+  if (!focused || element.contains(document.activeElement)) return;
+  const same = now.get(focused) ?? [...now.values()].find((each) => nameOf(each) === focused.split('\n')[0]);
+  same?.focus({preventScroll: true});
 }
-function markOf(element) { return element.dataset.key ?? element.getAttribute('href') ?? element.textContent; }
+
+// What can have the focus or be scrolled, by what it is, the times in its row, and how many of the
+// same come before.
+function marked(element) {
+  const found = new Map(), counts = new Map();
+  for (const each of element.querySelectorAll('a, button, pre, .scroll')) {
+    const times = [...each.closest('tr, li')?.querySelectorAll('time') ?? []].map((time) => time.dateTime);
+    const mark = [nameOf(each), ...times].join('\n');
+    counts.set(mark, (counts.get(mark) ?? 0) + 1);
+    found.set(`${mark}\n${counts.get(mark)}`, each);
+  }
+  return found;
+}
+function nameOf(element) {
+  const name = element.dataset.key ?? element.getAttribute('href') ?? element.querySelector('table')?.getAttribute('aria-label') ?? element.textContent;
+  return name.split('\n')[0];
+}
 
 export function card(title, ...children) {
   return h('section.card', null, title ? h('h2', null, title) : null, ...children);
@@ -43,17 +83,25 @@ export function facts(pairs) {
 
 export function link(href, text) { return h('a', {href}, text); }
 export function nodeLink(name) { return link(`#/node/${encodeURIComponent(name)}`, name); }
+// "c001" leads to the node, "c[001-004]" to the nodes.
+export function nodesLink(hostlist, text = hostlist) {
+  if (!/[[,]/.test(hostlist)) return link(`#/node/${encodeURIComponent(hostlist)}`, text);
+  return h('a.wrap', {href: `#/?q=${encodeURIComponent(exactly(hostlist))}`}, text);
+}
 export function empty(text) { return h('p.empty', null, text); }
 
+// A moment to the second, with its zone.
+function exactText(iso) { return new Date(iso).toLocaleString(undefined, {dateStyle: 'medium', timeStyle: 'long'}); }
+export function exact(iso) { return iso ? h('time.exact', {datetime: iso}, exactText(iso)) : null; }
 // A moment as people say it, with the exact one to look up; keepTimes() keeps it true.
 export function when(iso) {
   if (!iso) return null;
-  const element = h('time', {datetime: iso, title: new Date(iso).toLocaleString()});
+  const element = h('time', {datetime: iso, title: exactText(iso)});
   element.textContent = ago(iso);
   return element;
 }
 export function keepTimes(root) {
-  for (const element of root.querySelectorAll('time')) element.textContent = ago(element.dateTime);
+  for (const element of root.querySelectorAll('time:not(.exact)')) element.textContent = ago(element.dateTime);
 }
 function ago(iso) {
   const seconds = (Date.now() - new Date(iso)) / 1000;

@@ -181,6 +181,7 @@ export class Grid {
     this.at = this.at < 0 ? 0 : Math.max(0, Math.min(last, steps[event.key]()));
     this.draw();
     this.point(this.at);
+    this.tip.scrollIntoView({block: 'nearest'});   // and its cell, which is within the tip's margin
     this.says.textContent = this.tip.textContent;
     this.says.className = 'heard';
     this.says.hidden = false;

@@ -29,8 +29,15 @@ function terms(query) {
   return query.split(/,(?![^[]*\])/).map((term) => term.trim()).filter(Boolean);
 }
 
-// Whether a name is in a host list or fits a glob; a plain word fits every name that contains it.
+// A host list as terms that fit its names alone.
+export function exactly(hostlist) {
+  return terms(hostlist).map((term) => (/[[*?=]/.test(term) ? term : `=${term}`)).join(',');
+}
+
+// Whether a name is in a host list or fits a glob; "=word" fits that name, and a plain word every
+// name that contains it.
 function nameTest(term) {
+  if (term.startsWith('=')) return (name) => name === term.slice(1);
   if (!/[[*?]/.test(term)) return (name) => name.includes(term);
   const sets = [];
   const pattern = term.replace(/\[([\d,\s-]*)\]?|[*?]|[^[*?]+/g, (part, inside) => {

@@ -72,7 +72,7 @@ function diskCard(of) {
 function validationCard(name, validations) {
   return card('Validations', validations.length ? table(
     [{title: 'Validation'}, {title: 'Suite'}, {title: 'Outcome'}, {title: 'When'}],
-    validations.slice(0, 10).map((validation) => {
+    validations.map((validation) => {
       const verdict = validation.nodes.find((each) => each.node === name);
       const outcome = verdict?.is_witness ? 'witness' : verdict?.outcome;
       return [link(`#/validation/${validation.validation_id}`, validation.validation_id), validation.suite,
@@ -113,7 +113,7 @@ async function factsOf(node) {
 
 export function nodeView(name) {
   const element = h('div');
-  const events = eventsOfNode(name);
+  const events = eventsOfNode(name, () => view);
   const readings = readingsOf(name);
   const ask = () => view.ask?.();
   async function refresh() {

@@ -1,8 +1,8 @@
 // The cluster at a glance.
 import {get} from './api.js';
-import {card, empty, h, link, linked, put, when} from './dom.js';
+import {card, empty, h, link, linked, nodesLink, put, when} from './dom.js';
 import {Grid} from './grid.js';
-import {fold, matcher} from './hostlist.js';
+import {exactly, fold, matcher} from './hostlist.js';
 import {STATUSES, badge, statusBadge, statusOf, swatch} from './words.js';
 
 // The bits of a node's flags (controller/web/overview.h).
@@ -64,18 +64,34 @@ function failedCard(status) {
     h('ul.list', null, status.failed_runs.map((work) => workItem(work, 'run', 'Run', 'bad'))));
 }
 
+// Conditions of nodes, which need not keep them out of Slurm; breakers that are open; reboots that
+// somebody has to start.
+function healthItems(status) {
+  const item = (tone, label, nodes, ...texts) => h('li', null, h('div.row', null, badge(label, tone), nodes),
+    texts.filter(Boolean).map((text) => h('div.quiet.wrap', null, linked(text))));
+  const named = (names) => nodesLink(fold(names), fold(names.slice(0, MAX_NAMES)) + (names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''));
+  return [
+    ...status.health_breakers.map(({group, waiting}) => item('bad', 'Breaker open', waiting.length ? named(waiting) : null,
+      `Too many nodes of ${group} are bad; no more are drained.`)),
+    ...status.health.map((problem) => item(problem.severity === 'fatal' ? 'bad' : 'warn', problem.condition,
+      nodesLink(problem.nodes), problem.evidence, [problem.response.replaceAll('_', ' '), problem.next].filter(Boolean).join(': '))),
+    ...(status.nodes_to_reboot.length ? [item('warn', 'Reboot needed', named(status.nodes_to_reboot))] : []),
+  ];
+}
+
 function troubleCard(nodes, status) {
   const groups = troubles(nodes);
   const items = groups.slice(0, MAX_GROUPS).map(({status: what, text, names}) => {
     const more = names.length - MAX_NAMES;
     const isAll = names.length === nodes.filter((node) => node.status === what).length;
-    const query = isAll ? `is:${what.key}` : fold(names);
+    const query = isAll ? `is:${what.key}` : exactly(fold(names));
     const href = names.length === 1 ? `#/node/${encodeURIComponent(names[0])}` : `#/?q=${encodeURIComponent(query)}`;
     return h('li', null, h('div.row', null, statusBadge(what), h('a.wrap.mono', {href}, fold(names.slice(0, MAX_NAMES))),
       more > 0 ? link(href, `and ${more} more`) : null),
       text ? h('div.quiet.wrap', null, linked(text)) : null);
   });
   if (groups.length > MAX_GROUPS) items.push(h('li.quiet', null, `and ${groups.length - MAX_GROUPS} more kinds`));
+  items.push(...healthItems(status));
   if (status.slurm_gate_trouble) {
     items.unshift(h('li', null, h('div.row', null, badge('Slurm', 'bad'),
       h('span.wrap', null, status.slurm_gate_trouble))));

@@ -1,5 +1,5 @@
 // What a node measures now: asked for again and again while somebody looks at its page.
-import {get} from './api.js';
+import {ApiError, get} from './api.js';
 import {card, h, put, table} from './dom.js';
 import {badge} from './words.js';
 
@@ -62,7 +62,17 @@ function gpuRow(history, newest) {
     unit(known(newest.sm_clock_mhz), 'MHz')];
 }
 
-function show(element, history) {
+// The card of readings and its parts that stay while the rest changes.
+function makeCard() {
+  const old = h('p.note.warn', {role: 'status'});
+  const trouble = h('p', {role: 'alert'});
+  const body = h('div');
+  return {old, trouble, body, section: card('Now', old, trouble, body)};
+}
+
+function say(element, text) { if (element.textContent !== text) element.textContent = text; }
+
+function show(parts, history) {
   const newest = history.at(-1).readings;
   const memory = (readings) => (readings.memory_total_bytes > 0 ? readings.memory_used_bytes / readings.memory_total_bytes : null);
   const whole = [['Processors', figure(history, (readings) => known(readings.cpu_busy_ratio), 1, percent, 'Processors')],
@@ -75,30 +85,40 @@ function show(element, history) {
       figure(history, field('sent_bytes_per_s'), link.bytes_per_s || null, rate, `${link.name}: out`),
       link.bytes_per_s ? rate(link.bytes_per_s) : '–'];
   });
-  put(element, card('Now',
-    newest.gpu_trouble ? h('p', {role: 'alert'}, `GPUs: ${newest.gpu_trouble}`) : null,
+  say(parts.old, '');
+  say(parts.trouble, newest.gpu_trouble ? `GPUs: ${newest.gpu_trouble}` : '');
+  put(parts.body,
     h('dl.now', null, whole.map(([name, value]) => [h('dt', null, name), h('dd', null, value)])),
     newest.gpus.length ? table([{title: '#', number: true}, {title: 'Busy'}, {title: 'Temperature'}, {title: 'Power'}, {title: 'Memory', number: true}, {title: 'Clock', number: true}],
       newest.gpus.map((gpu) => gpuRow(history, gpu)), 'GPUs now') : null,
-    links.length ? table([{title: 'Link'}, {title: 'In'}, {title: 'Out'}, {title: 'Carries', number: true}], links, 'Links now') : null));
+    links.length ? table([{title: 'Link'}, {title: 'In'}, {title: 'Out'}, {title: 'Carries', number: true}], links, 'Links now') : null);
 }
 
 // Measures from now on until close(); nothing is measured while the page is hidden.
 export function readingsOf(name) {
   const element = h('div');
+  const parts = makeCard();
   let timer = null, isClosed = false;
   async function step() {
     let pause = 2000;
-    if (!document.hidden) {
-      try {
-        const {nodes: [node], interval} = await get('readings', {name});
-        pause = Math.max(1000, 1000 * Number(interval) || 0);
-        if (isClosed) return;
-        if (node?.history.length) show(element, node.history);
-        else put(element);
-      } catch { pause = 5000; /* the page's other calls say what is wrong */ }
+    try {
+      if (document.hidden) return;
+      const {nodes: [node], interval} = await get('readings', {name});
+      pause = Math.max(1000, 1000 * Number(interval) || 0);
+      if (isClosed) return;
+      if (node?.history.length) {
+        show(parts, node.history);
+        put(element, parts.section);
+      } else {
+        put(element);
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      pause = 5000;
+      say(parts.old, `These readings are old: ${error.message}.`);
+    } finally {
+      if (!isClosed) timer = setTimeout(step, pause);
     }
-    if (!isClosed) timer = setTimeout(step, pause);
   }
   step();
   return {element, close() { isClosed = true; clearTimeout(timer); }};

@@ -60,7 +60,7 @@ export function rolloutView(id) {
           rows.map((node) => [nodeLink(node.node), wordBadge(node.step), when(node.since),
             node.run_id ? link(`#/run/${node.run_id}`, node.run_id) : '',
             node.validation_id ? link(`#/validation/${node.validation_id}`, node.validation_id) : '', node.message]), 'Nodes of the update'),
-          rows.length < sorted.length ? h('button', {type: 'button', onclick: () => { showsAll = true; refresh(); }}, `Show all ${sorted.length} nodes`) : null),
+          rows.length < sorted.length ? h('button', {type: 'button', onclick: () => { showsAll = true; ask(); }}, `Show all ${sorted.length} nodes`) : null),
         card('What happened', rollout.events.length
           ? h('ul.list', null, rollout.events.slice(-MAX_EVENTS).reverse().map(eventLine)) : empty('Nothing yet.'))));
     return !rollout.finished_at;

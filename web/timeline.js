@@ -1,6 +1,6 @@
 // What has happened: of the cluster, or of one node.
 import {get} from './api.js';
-import {card, empty, h, linked, nodeLink, put, table, when} from './dom.js';
+import {card, empty, h, linked, nodesLink, put, table, when} from './dom.js';
 import {badge} from './words.js';
 
 const TONES = {
@@ -10,20 +10,18 @@ const TONES = {
   'condition.unknown': 'warn', 'node.drain': 'warn', 'health.drain': 'warn', 'slurm.drain': 'warn', 'rollout.pause': 'warn',
   'condition.good': 'good', 'node.back': 'good', 'node.resume': 'good', 'health.resume': 'good', 'slurm.resume': 'good',
 };
-const FAMILIES = ['backup', 'boot', 'ca', 'condition', 'exec', 'health', 'image', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
+const FAMILIES = ['backup', 'boot', 'ca', 'condition', 'controller', 'exec', 'health', 'image', 'inventory', 'node', 'reboot', 'rollout', 'run', 'silence', 'slurm',
   'snapshot', 'validation'];
 
-// "c001" is a link, "c[001-004]" leads to the nodes.
-function nodesOf(text) {
-  if (!text) return '';
-  return /[[,]/.test(text) ? h('a.wrap', {href: `#/?q=${encodeURIComponent(text)}`}, text) : nodeLink(text);
-}
+// A longer list begins anew with the newest.
+const MAX_EVENTS = 1000;
 
 function keyOf(event) { return JSON.stringify([event.time, event.kind, event.nodes, event.subject, event.text]); }
 
-// A list that grows into the past. `query` says which events; `ofNode` leaves the nodes out.
+// A list that grows into the past. `view()` is the view that it is in; `query` says which events;
+// `ofNode` leaves the nodes out.
 class Events {
-  constructor(query, ofNode) {
+  constructor(view, query, ofNode) {
     this.query = query;
     this.ofNode = ofNode;
     this.events = [];
@@ -31,7 +29,7 @@ class Events {
     this.hasOlder = false;
     this.asked = 0;
     this.list = h('div');
-    this.more = h('button', {type: 'button', hidden: true, onclick: () => this.older()}, 'Older events');
+    this.more = h('button', {type: 'button', hidden: true, onclick: () => view().attempt(() => this.older())}, 'Older events');
     this.element = h('div', null, this.list, this.more);
   }
 
@@ -42,7 +40,7 @@ class Events {
     if (asked !== this.asked) return;   // perhaps of another query
     const known = new Set(this.events.map(keyOf));
     const fresh = page.events.filter((event) => !known.has(keyOf(event)));
-    if (this.hasOlder && (fresh.length < page.events.length || !fresh.length)) {
+    if (this.hasOlder && this.events.length < MAX_EVENTS && (fresh.length < page.events.length || !fresh.length)) {
       this.events = [...fresh, ...this.events];
     } else {
       this.hasOlder = false;
@@ -52,11 +50,14 @@ class Events {
     this.show();
   }
 
-  // Another query.
-  restart() {
+  // Another query follows: what was found by the one before goes.
+  clear() {
+    ++this.asked;
     this.hasOlder = false;
-    this.more.hidden = true;   // until there is a list that it goes on from
-    return this.refresh();
+    this.events = [];
+    this.next = null;
+    put(this.list, empty('Reading…'));
+    this.more.hidden = true;
   }
 
   async older() {
@@ -73,23 +74,24 @@ class Events {
     const columns = [{title: 'When'}, {title: 'Kind'}, ...(this.ofNode ? [] : [{title: 'Nodes'}]), {title: 'By'}, {title: 'What'}];
     put(this.list, this.events.length ? table(columns,
       this.events.map((event) => [when(event.time), badge(event.kind, TONES[event.kind] ?? 'plain'),
-        ...(this.ofNode ? [] : [nodesOf(event.nodes)]), event.actor,
+        ...(this.ofNode ? [] : [event.nodes ? nodesLink(event.nodes) : '']), event.actor,
         h('span.wrap', null, linked(event.subject ? `${event.subject}: ${event.text}` : event.text))]), 'Events, newest first')
       : empty(this.next ? 'Nothing in the newest part of the history.' : 'Nothing has happened.'));
     this.more.hidden = !this.next;
   }
 }
 
-export function eventsOfNode(name) {
-  const events = new Events(() => ({nodes: name}), true);
+export function eventsOfNode(name, view) {
+  const events = new Events(view, () => ({nodes: name}), true);
   return {element: card('Events', events.element), refresh: () => events.refresh()};
 }
 
 export function eventsView() {
-  const kind = h('select', {id: 'kind', onchange: () => events.restart()},
+  const kind = h('select', {id: 'kind', onchange: () => { events.clear(); view.ask(); }},
     h('option', {value: ''}, 'all'), FAMILIES.map((family) => h('option', {value: family}, family)));
-  const events = new Events(() => (kind.value ? {kind: kind.value} : {}), false);
+  const events = new Events(() => view, () => (kind.value ? {kind: kind.value} : {}), false);
   const element = h('div', null, h('div.head', null, h('h1', null, 'Events'),
     h('span', null, h('label', {for: 'kind'}, 'Kind '), kind)), card('', events.element));
-  return {title: 'Events', section: 'events', element, refresh: () => events.refresh(), on: ['overview', 'status']};
+  const view = {title: 'Events', section: 'events', element, refresh: () => events.refresh(), on: ['overview', 'status']};
+  return view;
 }

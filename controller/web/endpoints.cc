@@ -22,8 +22,9 @@ namespace {
 
 using JsonText = absl::StatusOr<std::string>;
 
-// Rows of a list.
+// Rows of a list, and of the one on a node's page.
 constexpr uint32_t kListed = 50;
+constexpr uint32_t kListedOfNode = 10;
 
 // The answer as `muster -o json` shows it.
 template <typename Service, typename Base, typename Request, typename Response>
@@ -83,8 +84,8 @@ JsonText GetRollout(const WebCollaborators& with, const HttpRequest& request) {
 
 JsonText ListValidations(const WebCollaborators& with, const HttpRequest& request) {
   v1::ListValidationsRequest call;
-  call.set_limit(kListed);
   call.set_node(std::string(request.Query("node")));
+  call.set_limit(call.node().empty() ? kListed : kListedOfNode);
   return Answer(with.validations, &ValidationService::ListValidations, call);
 }
 

@@ -53,7 +53,7 @@ class WatchShare {
   const std::string person_;
 };
 
-// What every stream says besides its events.
+// What every stream says besides its events: which of the shared pages have changed.
 class NewsSource : public StreamSource {
  public:
   NewsSource(std::shared_ptr<StreamNews> news, std::unique_ptr<WatchShare> share)
@@ -61,6 +61,7 @@ class NewsSource : public StreamSource {
 
   State Next(std::string& piece) final {
     if (!std::exchange(is_greeted_, true)) absl::StrAppend(&piece, kGreeting);
+    AppendChanged(piece);
     const State state = Append(piece);
     if (news_->is_alive_due.exchange(false) && piece.empty()) absl::StrAppend(&piece, kAliveLine);
     return state;
@@ -71,23 +72,24 @@ class NewsSource : public StreamSource {
   StreamNews& news() { return *news_; }
 
  private:
+  void AppendChanged(std::string& piece) {
+    absl::MutexLock lock(&news_->mutex);
+    for (const auto& [name, etag] : news_->changed) AppendEvent(name, etag, 0, piece);
+    news_->changed.clear();
+  }
+
   const std::shared_ptr<StreamNews> news_;
   const std::unique_ptr<WatchShare> share_;
   bool is_greeted_ = false;
 };
 
-// Tells which of the shared pages have changed.
+// Tells nothing else.
 class SharedSource final : public NewsSource {
  public:
   using NewsSource::NewsSource;
 
  private:
-  State Append(std::string& piece) override {
-    absl::MutexLock lock(&news().mutex);
-    for (const auto& [name, etag] : news().changed) AppendEvent(name, etag, 0, piece);
-    news().changed.clear();
-    return State::kWaits;
-  }
+  State Append(std::string&) override { return State::kWaits; }
 };
 
 // Tells of one thing from its feed. Of events that came together, those of a node that a newer one
@@ -168,6 +170,7 @@ std::function<void()> Telling(const std::shared_ptr<StreamNews>& news) {
   return [news] { news->has_events = true; };
 }
 
+// Whoever may make the call may see the shared pages, too.
 struct StreamRow {
   absl::string_view path;
   absl::string_view rpc;
@@ -242,7 +245,6 @@ absl::StatusOr<HttpReply> LiveEvents::Open(absl::string_view path, const HttpReq
     streams_.push_back({.waker = waker,
                         .news = opening.news,
                         .session = session,
-                        .is_shared = row->path.empty(),
                         .alive_at = with_.clock.Now(),
                         .etags = std::vector<std::string>(shared_.size())});
   }
@@ -255,7 +257,7 @@ void LiveEvents::LookAtShared() {
     const auto page = shared_[i].page.Get();
     if (!page.ok()) continue;  // whoever asks for the page is told
     for (Stream& stream : streams_) {
-      if (!stream.is_shared || stream.etags[i] == (*page)->etag) continue;
+      if (stream.etags[i] == (*page)->etag) continue;
       stream.etags[i] = (*page)->etag;
       absl::MutexLock lock(&stream.news->mutex);
       auto& changed = stream.news->changed;
@@ -279,10 +281,7 @@ absl::Time LiveEvents::Look() {
                                 [](const Stream& stream) { return stream.waker.expired(); }),
                  streams_.end());
   if (streams_.empty()) return absl::InfiniteFuture();
-  if (std::any_of(streams_.begin(), streams_.end(),
-                  [](const Stream& stream) { return stream.is_shared; })) {
-    LookAtShared();
-  }
+  LookAtShared();
   for (Stream& stream : streams_) {
     const auto waker = stream.waker.lock();
     if (waker == nullptr) continue;

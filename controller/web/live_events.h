@@ -52,8 +52,9 @@ class LiveEvents {
   LiveEvents(const WebCollaborators& with, std::vector<Shared> shared);
   ~LiveEvents();  // ends the streams
 
-  // Paths below /api/events: "" tells which shared pages have changed; "run", "rollout" and
-  // "validation" tell of one thing, the query's `id`. NotFound: there is no such path or thing;
+  // Paths below /api/events: every stream tells which shared pages have changed, and those of
+  // "run", "rollout" and "validation" also tell of one thing, the query's `id`: a browser has few
+  // connections, and a page needs no second one. NotFound: there is no such path or thing;
   // ResourceExhausted: the person watches too much.
   absl::StatusOr<HttpReply> Open(absl::string_view path, const HttpRequest& request,
                                  const WebSessions::Ticket& session);
@@ -64,7 +65,6 @@ class LiveEvents {
     std::weak_ptr<StreamWaker> waker;
     std::shared_ptr<StreamNews> news;
     WebSessions::Ticket session;
-    bool is_shared = false;
     absl::Time alive_at;
     std::vector<std::string> etags;  // as of `shared_`
   };

@@ -36,7 +36,9 @@ constexpr absl::Duration kOldestNodes = absl::Milliseconds(250);
 constexpr size_t kMinGzipBytes = 1024;
 
 // With every reply. The page loads its own files and nothing else, runs no script but these, is in
-// no frame and tells no other site where somebody came from.
+// no frame and tells no other site where somebody came from. Not among them:
+// Strict-Transport-Security, which holds for a host's name whatever the port, and would lock people
+// out of everything else that the host serves without TLS.
 constexpr std::pair<const char*, const char*> kSecurityHeaders[] = {
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -48,7 +50,6 @@ constexpr std::pair<const char*, const char*> kSecurityHeaders[] = {
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
 };
-constexpr char kHsts[] = "max-age=31536000";
 
 struct StatusRow {
   absl::StatusCode code;
@@ -103,12 +104,6 @@ HttpReply JsonReply(std::string text, const HttpRequest& request) {
   return reply;
 }
 
-// HSTS holds for a name, whatever the port. For "localhost" it would lock people out of everything
-// else that listens there without TLS.
-bool IsLocalName(absl::string_view host) {
-  return host == "localhost" || absl::StartsWith(host, "localhost:");
-}
-
 // Whether the request comes from the page itself, as far as the browser says. `Host` is what the
 // browser asked for, also behind a proxy.
 bool IsFromPage(const HttpRequest& request) {
@@ -124,10 +119,8 @@ std::string Cookie(absl::string_view value, absl::Duration lasts) {
 }
 
 // The reply with the headers that all replies have.
-HttpReply Secured(HttpReply reply, const HttpRequest& request) {
+HttpReply Secured(HttpReply reply) {
   for (const auto& [name, value] : kSecurityHeaders) reply.headers.emplace_back(name, value);
-  if (!IsLocalName(request.Header("host")))
-    reply.headers.emplace_back("Strict-Transport-Security", kHsts);
   const bool says_how_to_keep =
       std::any_of(reply.headers.begin(), reply.headers.end(),
                   [](const auto& header) { return header.first == "Cache-Control"; });
@@ -178,7 +171,7 @@ HttpReply WebPage::Answer(const HttpRequest& request) {
     const auto session = SessionOf(request);
     reply = session.ok() ? AnswerCall(request, *session) : ErrorReply(session.status());
   }
-  return Secured(std::move(reply), request);
+  return Secured(std::move(reply));
 }
 
 HttpReply WebPage::AnswerFile(const HttpRequest& request) const {
@@ -258,8 +251,8 @@ HttpReply WebPage::Act(const HttpRequest& request) {
         const Actor actor = {identity.Actor(), request.peer};
         absl::StatusOr<std::string> json = CallInPlace(
             with_, identity, action->rpc, [&] { return action->act(with_, actor, fields); });
-        later->Finish(Secured(
-            json.ok() ? JsonReply(*std::move(json), request) : ErrorReply(json.status()), request));
+        later->Finish(
+            Secured(json.ok() ? JsonReply(*std::move(json), request) : ErrorReply(json.status())));
       });
   if (!taken.ok()) return ErrorReply(taken);
   HttpReply reply;

@@ -8,6 +8,7 @@
 #include "common/base/text/ip_network.h"
 #include "common/sys/file_system.h"
 #include "controller/config.h"
+#include "controller/log.h"
 #include "controller/wiring/core.h"
 #include "controller/wiring/front.h"
 #include "controller/wiring/work.h"
@@ -23,22 +24,44 @@ constexpr unsigned kIdleSeconds = 30;
 // Addresses that say where to listen, not where to go.
 bool IsAnyAddress(absl::string_view host) { return host == "0.0.0.0" || host == "[::]"; }
 
-absl::StatusOr<HttpServer::Options> OptionsOf(const Config& config, const Core& core) {
+absl::StatusOr<std::unique_ptr<HttpServer>> StartWithFiles(HttpServer::Options options,
+                                                           const Config& config,
+                                                           const HttpServer::Handler& handler) {
+  sys::RealFileSystem files;
+  ASSIGN_OR_RETURN(options.certificate_pem, files.Read(config.web_certificate));
+  // Without a certificate the server would speak plain HTTP.
+  if (options.certificate_pem.empty())
+    return absl::FailedPreconditionError(absl::StrCat(config.web_certificate, " is empty"));
+  ASSIGN_OR_RETURN(options.key_pem, files.Read(config.web_key));
+  return HttpServer::Start(options, handler);
+}
+
+// With web_certificate, or with the controller's own certificate: also where the other one cannot
+// be used, as on a machine that a backup was restored to, because agents need the controller.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartPage(const Config& config, const Core& core,
+                                                      const HttpServer::Handler& handler) {
   HttpServer::Options options = {.listen = config.web_listen,
                                  .setting = "web_listen",
                                  .max_connections = kMaxConnections,
                                  .threads = kThreads,
                                  .idle_seconds = kIdleSeconds,
                                  .max_body_bytes = WebPage::kMaxBodyBytes};
-  if (config.web_certificate.empty()) {
-    options.certificate_pem = core.resources.tls.certificate_pem;
-    options.key_pem = core.resources.tls.key_pem;
-    return options;
+  absl::Status unusable;
+  if (!config.web_certificate.empty()) {
+    absl::StatusOr<std::unique_ptr<HttpServer>> server = StartWithFiles(options, config, handler);
+    if (server.ok()) return server;
+    unusable = server.status();
   }
-  sys::RealFileSystem files;
-  ASSIGN_OR_RETURN(options.certificate_pem, files.Read(config.web_certificate));
-  ASSIGN_OR_RETURN(options.key_pem, files.Read(config.web_key));
-  return options;
+  options.certificate_pem = core.resources.tls.certificate_pem;
+  options.key_pem = core.resources.tls.key_pem;
+  ASSIGN_OR_RETURN(std::unique_ptr<HttpServer> server, HttpServer::Start(options, handler));
+  if (!unusable.ok())
+    LogError(absl::StrCat(
+        "web_certificate: ", unusable.message(),
+        "; the page is served with the controller's own certificate, which browsers do not know. "
+        "Make web_certificate and web_key of controller.yaml name files that the account muster "
+        "can read and that belong together, then run `systemctl restart musterd`"));
+  return server;
 }
 
 }  // namespace
@@ -56,7 +79,6 @@ WebService::Place PlaceOfPage(const Config& config, uint16_t port) {
 absl::StatusOr<std::unique_ptr<WebFront>> StartWebFront(const Config& config, Core& core,
                                                         Work& work, Front& front) {
   if (config.web_listen == "off") return nullptr;
-  ASSIGN_OR_RETURN(const HttpServer::Options options, OptionsOf(config, core));
   auto web = std::make_unique<WebFront>(WebCollaborators{
       .store = *core.resources.store,
       .clock = core.clock,
@@ -81,13 +103,12 @@ absl::StatusOr<std::unique_ptr<WebFront>> StartWebFront(const Config& config, Co
       },
       .cluster = config.cluster,
   });
-  ASSIGN_OR_RETURN(web->server, HttpServer::Start(options, [page = &web->page,
-                                                            &core](const HttpRequest& request) {
-                     const absl::Status open = core.shares.CheckOpen();
-                     if (!open.ok())
-                       return HttpReply{.status = 503, .body = std::string(open.message())};
-                     return page->Answer(request);
-                   }));
+  const auto answer = [page = &web->page, &core](const HttpRequest& request) {
+    const absl::Status open = core.shares.CheckOpen();
+    if (!open.ok()) return HttpReply{.status = 503, .body = std::string(open.message())};
+    return page->Answer(request);
+  };
+  ASSIGN_OR_RETURN(web->server, StartPage(config, core, answer));
   front.web_logins.SetPlace(PlaceOfPage(config, web->server->port()));
   return web;
 }
