@@ -74,7 +74,8 @@ constexpr SshRefusal kSshRefusals[] = {
      "known_hosts by ssh-keyscan"},
     {"Permission denied (",
      "nobody can enter a password here: give the account your key by "
-     "`ssh-copy-id USER@ADDRESS`, or name another account by --user"},
+     "`ssh-copy-id USER@ADDRESS` (for root on Debian through another account and `su -c`, since "
+     "root takes no password by ssh), or name another account by --user"},
     {"sudo: a password is required",
      "let the account run sudo without a password, or bootstrap as root"},
 };

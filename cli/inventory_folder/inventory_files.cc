@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/site/file_type.h"
+#include "cli/site/folder_files.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
@@ -22,10 +23,22 @@ bool IsYaml(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
+// Whether the name says so, in whatever letters.
+bool IsMeantAsYaml(const fs::path& path) {
+  const std::string extension = absl::AsciiStrToLower(path.extension().string());
+  return extension == ".yaml" || extension == ".yml";
+}
+
+// Whether Ansible would read it in a folder of variables.
+bool IsMeantAsVariables(const fs::path& path) {
+  return IsMeantAsYaml(path) || !path.has_extension() || path.extension() == ".json";
+}
+
 bool IsVarsFolder(const fs::path& name) { return name == "group_vars" || name == "node_vars"; }
 
 // Whether a file at this place would be read as other than its author means, or not at all.
 absl::Status CheckPlace(const fs::path& name) {
+  if (!IsMeantAsVariables(name)) return absl::OkStatus();
   const fs::path folder = name.parent_path();
   const fs::path above = folder.parent_path();
   const auto wrong = [&](const std::string& what) {
@@ -38,12 +51,13 @@ absl::Status CheckPlace(const fs::path& name) {
                               " is not read: put its variables into one file, ", folder.string(),
                               ".yaml"));
   }
-  if (IsVarsFolder(folder.filename()) && !IsYaml(name)) {
-    return wrong(absl::StrCat("a file without an extension is not read: rename it to ",
-                              name.filename().string(), ".yaml, or to .", name.filename().string(),
-                              " to leave it out"));
-  }
-  return absl::OkStatus();
+  if (IsYaml(name) || !(IsVarsFolder(folder.filename()) || IsMeantAsYaml(name)))
+    return absl::OkStatus();
+  const std::string kind = name.has_extension()
+                               ? absl::StrCat("a file *", name.extension().string())
+                               : "a file without an extension";
+  return wrong(absl::StrCat(kind, " is not read: rename it to ", name.stem().string(),
+                            ".yaml, or to .", name.filename().string(), " to leave it out"));
 }
 
 }  // namespace
@@ -69,20 +83,19 @@ absl::StatusOr<Files> ReadInventoryFiles(const std::string& path) {
     return files;
   }
   const fs::path folder = fs::canonical(path, error);
-  fs::recursive_directory_iterator it(folder, error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (absl::StartsWith(name, ".") || (it.depth() == 0 && name == kHardware)) {
-      it.disable_recursion_pending();
-    } else if (IsYaml(it->path()) || !it->path().has_extension()) {
-      ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(it->path()));
-      if (type != fs::file_type::regular) continue;
-      const fs::path file = folder.filename() / it->path().lexically_relative(folder);
-      RETURN_IF_ERROR(CheckPlace(file));
-      if (IsYaml(file)) RETURN_IF_ERROR(add(it->path(), file.string()));
-    }
-  }
   if (error) return absl::NotFoundError(absl::StrCat("inventory ", path, ": ", error.message()));
+  const auto is_left_out = [](const std::string& name, int depth) {
+    return absl::StartsWith(name, ".") || (depth == 0 && name == kHardware);
+  };
+  const auto is_needed = [](const std::string& name) {
+    return IsMeantAsYaml(name) || !fs::path(name).has_extension();
+  };
+  const auto read = [&](const fs::path& found) -> absl::Status {
+    const fs::path file = folder.filename() / found.lexically_relative(folder);
+    RETURN_IF_ERROR(CheckPlace(file));
+    return IsYaml(file) ? add(found, file.string()) : absl::OkStatus();
+  };
+  RETURN_IF_ERROR(VisitFiles(folder, is_left_out, is_needed, read));
   if (files.empty()) return absl::NotFoundError(absl::StrCat("no *.yaml file in ", path));
   return files;
 }

@@ -139,14 +139,21 @@ std::string InventoryQuestion(const v1::DiffInventoryResponse& diff) {
 }
 
 std::string AfterInventory(const v1::ApplyInventoryResponse& response) {
-  if (response.dropped_members_size() == 0) return "";
+  std::string note;
+  if (!response.controller_cluster().empty()) {
+    note = absl::StrCat("The inventory's cluster is ", response.inventory_cluster(),
+                        ", that of /etc/muster/controller.yaml ", response.controller_cluster(),
+                        ": correct `cluster:` in one of them, and restart musterd after a change ",
+                        "of controller.yaml.\n");
+  }
+  if (response.dropped_members_size() == 0) return note;
   const std::string nodes = Fold(response.dropped_members());
   const bool is_one = response.dropped_members_size() == 1;
-  return absl::StrCat(nodes, is_one ? " is" : " are", " no longer in the inventory but still ",
-                      is_one ? "a member" : "members", " of the cluster: no playbook reaches ",
-                      is_one ? "it" : "them", ". `muster apply playbooks/site.yaml` takes ",
-                      is_one ? "it" : "them", " out of Slurm, `muster node remove ", nodes,
-                      " --reason …` ends the membership.\n");
+  return absl::StrCat(
+      note, nodes, is_one ? " is" : " are", " no longer in the inventory but still ",
+      is_one ? "a member" : "members", " of the cluster: no playbook reaches ",
+      is_one ? "it" : "them", ". `muster apply playbooks/site.yaml` takes ", is_one ? "it" : "them",
+      " out of Slurm, `muster node remove ", nodes, " --reason …` ends the membership.\n");
 }
 
 }  // namespace muster::cli

@@ -40,7 +40,8 @@ std::string RenameInstead(absl::string_view from, absl::string_view to);
 // Empty: the change is harmless. Otherwise it renames the cluster or drops nodes.
 std::string InventoryQuestion(const v1::DiffInventoryResponse& diff);
 
-// Says that machines stay members although no inventory names them; empty: there are none.
+// Says that machines stay members although no inventory names them, and that the controller's
+// settings name another cluster; empty: neither.
 std::string AfterInventory(const v1::ApplyInventoryResponse& response);
 
 }  // namespace muster::cli

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection.h"
 #include "cli/site/file_type.h"
+#include "cli/site/folder_files.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
 #include "common/image/definition.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr size_t kLargestSite = size_t{64} << 20;
 constexpr size_t kChunk = 64 << 10;
 
-bool IsLeftOut(const std::string& name) {
+bool IsLeftOut(const std::string& name, int) {
   return absl::StartsWith(name, ".") || absl::EndsWith(name, "~") || absl::EndsWith(name, ".swp");
 }
 
@@ -32,32 +33,18 @@ bool IsLeftOut(const std::string& name) {
 absl::Status Collect(const fs::path& folder, const std::string& prefix,
                      std::map<std::string, std::string>& out) {
   sys::RealFileSystem files;
-  std::error_code error;
   size_t total = 0;
-  fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
-                                      error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    if (IsLeftOut(it->path().filename().string())) {
-      it.disable_recursion_pending();
-      continue;
-    }
-    if (it.depth() > 16)
-      return absl::InvalidArgumentError(absl::StrCat(
-          it->path().string(), ": folders are nested too deeply; is there a link to a parent?"));
-    ASSIGN_OR_RETURN(const fs::file_type type, TypeOf(it->path()));
-    if (type != fs::file_type::regular) continue;
-    auto content = files.Read(it->path().string(), kLargestSite);
+  const auto is_needed = [](const std::string&) { return true; };
+  return VisitFiles(folder, IsLeftOut, is_needed, [&](const fs::path& file) -> absl::Status {
+    auto content = files.Read(file.string(), kLargestSite);
     if (!content.ok() && !absl::IsResourceExhausted(content.status())) return content.status();
     if (!content.ok() || (total += content->size()) > kLargestSite)
       return absl::InvalidArgumentError(
-          absl::StrCat(folder.string(), " holds more than 64 MiB (at ", it->path().string(),
+          absl::StrCat(folder.string(), " holds more than 64 MiB (at ", file.string(),
                        "); a site folder is for playbooks, roles and small files"));
-    out[absl::StrCat(prefix, "/", it->path().lexically_relative(folder).string())] =
-        *std::move(content);
-  }
-  if (error)
-    return absl::UnavailableError(absl::StrCat("reading ", folder.string(), ": ", error.message()));
-  return absl::OkStatus();
+    out[absl::StrCat(prefix, "/", file.lexically_relative(folder).string())] = *std::move(content);
+    return absl::OkStatus();
+  });
 }
 
 // Collects the files of inventory/hardware: validations need them along with the suites.

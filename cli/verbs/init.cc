@@ -58,14 +58,15 @@ absl::StatusOr<Address> ParseAddress(const std::string& text) {
 constexpr size_t kMaxClusterName = 39;
 
 absl::Status CheckClusterName(absl::string_view name) {
-  bool good = !name.empty() && name.size() <= kMaxClusterName && absl::ascii_isalpha(name.front());
+  bool good = !name.empty() && name.size() <= kMaxClusterName &&
+              absl::ascii_isalpha(name.front()) && name.back() != '-';
   for (const char c : name)
     good = good && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-');
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--cluster ", name,
-                   ": expected lower-case letters, digits and dashes, a letter first, at most ",
-                   kMaxClusterName));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--cluster ", name,
+      ": expected lower-case letters, digits and dashes inside, a letter first, at most ",
+      kMaxClusterName));
 }
 
 // Writes the files of a new cluster; each appears whole or not at all.

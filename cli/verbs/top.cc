@@ -62,11 +62,14 @@ absl::StatusOr<v1::GetReadingsResponse> ReadOnce(Context& context, Connection& c
   }
 }
 
+// Lines may be this wide: the last column stays free.
+size_t ColumnsOf(ScreenSize size) { return static_cast<size_t>(std::max(size.columns - 1, 20)); }
+
 // The lines that fit on the screen, and how many did not.
 std::vector<std::string> Fit(const std::string& text, ScreenSize size) {
   std::vector<std::string> lines;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty()))
-    lines.push_back(Shorten(line, static_cast<size_t>(std::max(size.columns - 1, 20))));
+    lines.push_back(Shorten(line, ColumnsOf(size)));
   const auto rows = static_cast<size_t>(std::max(size.rows - 2, 4));
   if (lines.size() > rows) {
     const size_t left_out = lines.size() - rows + 1;
@@ -84,7 +87,8 @@ absl::StatusOr<int> FollowTop(Context& context, Connection& connection, const st
   const InterruptFlag interrupt;
   Patience patience(
       clock, [&] { connection.Renew(); },
-      [&](absl::string_view text) { terminal.Print(absl::StrCat(text, "\n")); });
+      [&](absl::string_view text) { terminal.Print(absl::StrCat(text, "\n")); },
+      absl::InfiniteDuration());
   absl::Duration interval = absl::Milliseconds(500);  // until the first readings have come
   while (!InterruptFlag::IsSet()) {
     const absl::StatusOr<v1::GetReadingsResponse> response = ReadNow(connection, nodes);
@@ -94,7 +98,10 @@ absl::StatusOr<int> FollowTop(Context& context, Connection& connection, const st
     }
     patience.OnAnswer();
     if (IsWhole(*response)) interval = ToDuration(response->interval());
-    terminal.Redraw(Fit(RenderTop(*response, options), terminal.size()));
+    const ScreenSize size = terminal.size();
+    TopOptions fitting = options;
+    fitting.columns = ColumnsOf(size);
+    terminal.Redraw(Fit(RenderTop(*response, fitting), size));
     const absl::Time next = clock.Now() + interval;
     while (clock.Now() < next && !InterruptFlag::IsSet())
       clock.Sleep(std::min(InterruptFlag::kInterval, next - clock.Now()));

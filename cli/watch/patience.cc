@@ -1,8 +1,10 @@
 #include "cli/watch/patience.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 
 namespace muster::cli {
@@ -30,7 +32,11 @@ void Patience::OnAnswer() {
 void Patience::OnSilence() {
   if (told_ || clock_.Now() - away_since_ < kQuiet) return;
   told_ = true;
-  say_("no connection to the controller; trying again until there is one (the nodes continue)\n");
+  const std::string how_long = limit_ == absl::InfiniteDuration()
+                                   ? "until there is one"
+                                   : absl::StrCat("for ", absl::FormatDuration(limit_));
+  say_(absl::StrCat("no connection to the controller; trying again ", how_long,
+                    " (the nodes continue)\n"));
 }
 
 absl::Status Patience::Await(const absl::Status& status) {

@@ -18,7 +18,7 @@ namespace muster::cli {
 class Patience {
  public:
   // How long a controller may be away before the watcher gives up; the work that it watches
-  // continues.
+  // continues. Watchers of what has no end have absl::InfiniteDuration().
   static constexpr absl::Duration kLimit = absl::Minutes(2);
   // The pause between two attempts.
   static constexpr absl::Duration kPause = absl::Seconds(1);

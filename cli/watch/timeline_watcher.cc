@@ -59,7 +59,8 @@ absl::Status WatchTimeline(Context& context, Connection& connection,
     return [watch = display.request(), stub = std::make_shared<TimelineStub>(connection.channel())](
                grpc::ClientContext* call) { return stub->WatchTimeline(call, watch); };
   };
-  return Follow<v1::TimelineEvent>(context, connection, display, prepare).status();
+  return Follow<v1::TimelineEvent>(context, connection, display, prepare, absl::InfiniteDuration())
+      .status();
 }
 
 }  // namespace muster::cli

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "cli/render/output.h"
 #include "cli/render/plain_text.h"
 #include "cli/render/top/load.h"
@@ -84,33 +86,48 @@ std::string Summary(const Load& all) {
   return text + "\n";
 }
 
-std::string RenderNodes(const std::vector<Load>& loads) {
-  Table table({"NODE", "CPU", "MEMORY", "GPU", "EACH", "HOTTEST", "GPUS DRAW", "MACHINE", "IN",
-               "OUT", "NOTE"});
+// A row with the network's cells before its note, if they are shown.
+std::vector<std::string> Row(std::vector<std::string> cells, bool has_network, std::string in,
+                             std::string out, std::string note) {
+  if (has_network) cells.insert(cells.end(), {std::move(in), std::move(out)});
+  cells.push_back(std::move(note));
+  return cells;
+}
+
+std::string RenderNodes(const std::vector<Load>& loads, bool has_network) {
+  Table table(Row({"NODE", "CPU", "MEMORY", "GPU", "EACH", "HOTTEST", "GPUS DRAW", "MACHINE"},
+                  has_network, "IN", "OUT", "NOTE"));
   for (const Load& load : loads) {
-    table.AddRow({load.name, Percent(load.cpu), Percent(load.memory), Percent(load.gpu),
-                  load.bars.empty() ? kAbsent : load.bars, Degrees(load.hottest_celsius),
-                  Watts(load.gpu_watts), Watts(load.node_watts), Rate(load.received),
-                  Rate(load.sent), load.note});
+    table.AddRow(Row({load.name, Percent(load.cpu), Percent(load.memory), Percent(load.gpu),
+                      load.bars.empty() ? kAbsent : load.bars, Degrees(load.hottest_celsius),
+                      Watts(load.gpu_watts), Watts(load.node_watts)},
+                     has_network, Rate(load.received), Rate(load.sent), load.note));
   }
   return table.ToString();
 }
 
-std::string RenderRacks(const std::vector<Load>& loads) {
-  Table table({"RACK", "NODES", "CPU", "MEMORY", "GPU", "HOTTEST", "POWER", "LIMIT", "USED", "IN",
-               "OUT", "NOTE"});
+std::string RenderRacks(const std::vector<Load>& loads, bool has_network) {
+  Table table(Row({"RACK", "NODES", "CPU", "MEMORY", "GPU", "HOTTEST", "POWER", "LIMIT", "USED"},
+                  has_network, "IN", "OUT", "NOTE"));
   for (const Load& load : loads) {
     std::optional<double> used;
     if (load.limit_watts.has_value() && load.watts.has_value())
       used = *load.watts / *load.limit_watts;
-    table.AddRow({load.name,
-                  load.nodes == load.all_nodes ? absl::StrCat(load.nodes)
-                                               : absl::StrCat(load.nodes, " of ", load.all_nodes),
-                  Percent(load.cpu), Percent(load.memory), Percent(load.gpu),
-                  Degrees(load.hottest_celsius), LeastWatts(load), Watts(load.limit_watts),
-                  Percent(used), Rate(load.received), Rate(load.sent), load.note});
+    table.AddRow(Row(
+        {load.name,
+         load.nodes == load.all_nodes ? absl::StrCat(load.nodes)
+                                      : absl::StrCat(load.nodes, " of ", load.all_nodes),
+         Percent(load.cpu), Percent(load.memory), Percent(load.gpu), Degrees(load.hottest_celsius),
+         LeastWatts(load), Watts(load.limit_watts), Percent(used)},
+        has_network, Rate(load.received), Rate(load.sent), load.note));
   }
   return table.ToString();
+}
+
+bool Fits(absl::string_view text, size_t columns) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  return std::all_of(lines.begin(), lines.end(),
+                     [&](absl::string_view line) { return DisplayWidth(line) <= columns; });
 }
 
 std::string RenderGpus(const v1::NodeReadings& readings) {
@@ -179,7 +196,12 @@ std::string RenderTop(const v1::GetReadingsResponse& answer, const TopOptions& o
     for (const v1::WatchedNode& node : answer.nodes()) loads.push_back(LoadOf(node));
   }
   Sort(loads, options.order);
-  absl::StrAppend(&text, "\n", options.by_rack ? RenderRacks(loads) : RenderNodes(loads));
+  const auto table = options.by_rack ? RenderRacks : RenderNodes;
+  std::string rows = table(loads, /*has_network=*/true);
+  const bool may_leave_out = options.order != TopOrder::kNetwork;
+  if (options.columns.has_value() && may_leave_out && !Fits(rows, *options.columns))
+    rows = table(loads, /*has_network=*/false);
+  absl::StrAppend(&text, "\n", rows);
   if (answer.nodes_size() == 1 && !options.by_rack) {
     const v1::NodeReadings& readings = answer.nodes(0).readings();
     absl::StrAppend(&text, RenderGpus(readings), RenderLinks(readings));

@@ -20,6 +20,8 @@ struct TopOptions {
   bool by_rack = false;
   // kName is the inventory's order; by the others, the greatest come first.
   TopOrder order = TopOrder::kName;
+  // A table that is wider leaves the network out, so that its notes can be read. Absent: any width.
+  std::optional<size_t> columns;
 };
 
 // A summary, then a row for each node or rack. Asked for one node: its GPUs and links, too.

@@ -62,6 +62,7 @@ TEST(Bootstrap, ARefusalOfSshComesWithItsRemedy) {
   } kCases[] = {
       {"Host key verification failed.\n", "ssh deploy@10.0.0.1"},
       {"deploy@10.0.0.1: Permission denied (publickey,password).\n", "ssh-copy-id deploy@10.0.0.1"},
+      {"root@10.0.0.1: Permission denied (publickey,password).\n", "`su -c`"},
       {"sudo: a password is required\n", "sudo without a password"},
   };
   for (const auto& each : kCases) {

@@ -60,6 +60,53 @@ TEST_F(InventoryFilesTest, HardwareFilesBesideTheClusterAreNoInventory) {
   EXPECT_THAT(Read("/inventory/hardware/h100.yaml"), UnorderedElementsAre(Key("h100.yaml")));
 }
 
+TEST_F(InventoryFilesTest, LinksToFoldersAreFollowed) {
+  Write("/inventory/cluster.yaml", "cluster: x\n");
+  Write("/shared/group_vars/gpu.yaml");
+  Write("/shared/nodes.yaml");
+  std::filesystem::create_directory_symlink("../shared/group_vars",
+                                            root_ + "/inventory/group_vars");
+  std::filesystem::create_symlink("../shared/nodes.yaml", root_ + "/inventory/nodes.yaml");
+  EXPECT_THAT(Read("/inventory"), UnorderedElementsAre(Key("inventory/cluster.yaml"),
+                                                       Key("inventory/group_vars/gpu.yaml"),
+                                                       Key("inventory/nodes.yaml")));
+}
+
+TEST_F(InventoryFilesTest, ALinkToAFolderAboveItIsRefused) {
+  // The last one leads to no folder above it by name, but to one that was entered by a link.
+  for (const auto& [link, target] : std::map<std::string, std::string>{
+           {"inventory/site", ".."}, {"inventory/racks/all", "../"}, {"shared/again", "."}}) {
+    SCOPED_TRACE(link);
+    std::filesystem::remove_all(root_);
+    Write("/inventory/cluster.yaml", "cluster: x\n");
+    Write("/inventory/racks/r1.yaml");
+    Write("/shared/gpu.yaml");
+    Write("/playbooks/host_vars/c001.yaml");
+    std::filesystem::create_directory_symlink("../shared", root_ + "/inventory/group_vars");
+    const std::filesystem::path place = root_ + "/" + link;
+    std::filesystem::create_directory_symlink(target, place);
+    const absl::Status status = ReadInventoryFiles(root_ + "/inventory").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    const std::string name = place.filename().string();
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(::testing::HasSubstr("/" + name + ": a link to "),
+                                 ::testing::HasSubstr("rename it to ." + name)));
+    std::filesystem::rename(place, place.parent_path() / ("." + name));
+    EXPECT_THAT(Read("/inventory"), UnorderedElementsAre(Key("inventory/cluster.yaml"),
+                                                         Key("inventory/group_vars/gpu.yaml"),
+                                                         Key("inventory/racks/r1.yaml")));
+  }
+}
+
+TEST_F(InventoryFilesTest, AFileThatIsNotReadCannotFail) {
+  Write("/inventory/cluster.yaml", "cluster: x\n");
+  std::filesystem::create_symlink("notes.md", root_ + "/inventory/notes.md");
+  EXPECT_THAT(Read("/inventory"), UnorderedElementsAre(Key("inventory/cluster.yaml")));
+  std::filesystem::create_symlink("nodes.yaml", root_ + "/inventory/nodes.yaml");
+  EXPECT_EQ(ReadInventoryFiles(root_ + "/inventory").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(InventoryFilesTest, AFolderWithHardwareAloneHoldsNoInventory) {
   Write("/inventory/hardware/h100.yaml");
   EXPECT_THAT(ReadInventoryFiles(root_ + "/inventory"),
@@ -67,9 +114,10 @@ TEST_F(InventoryFilesTest, AFolderWithHardwareAloneHoldsNoInventory) {
 }
 
 TEST_F(InventoryFilesTest, NothingInAFolderOfVariablesIsLeftOutSilently) {
-  for (const char* path : {"group_vars/gpu", "node_vars/c001", "group_vars/gpu/main.yaml",
-                           "group_vars/gpu/main", "host_vars/c001.yaml", "host_vars/c001",
-                           "host_vars/c001/main.yaml", "racks/group_vars/gpu"}) {
+  for (const char* path :
+       {"group_vars/gpu", "node_vars/c001", "group_vars/gpu/main.yaml", "group_vars/gpu/main",
+        "host_vars/c001.yaml", "host_vars/c001", "host_vars/c001/main.yaml", "racks/group_vars/gpu",
+        "group_vars/gpu.json", "group_vars/gpu.YAML", "node_vars/c001.Yml", "nodes.YAML"}) {
     SCOPED_TRACE(path);
     std::filesystem::remove_all(root_);
     Write("/inventory/cluster.yaml", "cluster: x\n");
@@ -82,6 +130,7 @@ TEST_F(InventoryFilesTest, NothingInAFolderOfVariablesIsLeftOutSilently) {
   std::filesystem::remove_all(root_);
   Write("/inventory/cluster.yaml", "cluster: x\n");
   Write("/inventory/LICENSE");
+  Write("/inventory/leases.json");
   Write("/inventory/group_vars/README.md");
   Write("/inventory/group_vars/.gpu");
   EXPECT_THAT(Read("/inventory"), UnorderedElementsAre(Key("inventory/cluster.yaml")));

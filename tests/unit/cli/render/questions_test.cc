@@ -113,5 +113,13 @@ TEST(Questions, ADroppedNodeThatIsStillAMemberIsNamed) {
                     HasSubstr("muster node remove c003"), Not(HasSubstr("are"))));
 }
 
+TEST(Questions, AClusterThatTheControllerCallsOtherwiseIsNamed) {
+  v1::ApplyInventoryResponse response;
+  response.set_controller_cluster("hpc");
+  response.set_inventory_cluster("hpc1");
+  EXPECT_THAT(AfterInventory(response),
+              AllOf(HasSubstr("cluster is hpc1,"), HasSubstr("controller.yaml hpc:")));
+}
+
 }  // namespace
 }  // namespace muster::cli

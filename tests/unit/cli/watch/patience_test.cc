@@ -10,7 +10,7 @@ namespace muster::cli {
 namespace {
 
 constexpr char kAway[] =
-    "no connection to the controller; trying again until there is one (the nodes continue)\n";
+    "no connection to the controller; trying again for 2m (the nodes continue)\n";
 constexpr char kBack[] = "connected to the controller again\n";
 
 class PatienceTest : public ::testing::Test {
@@ -67,6 +67,19 @@ TEST_F(PatienceTest, GivesUpWithTheLastErrorAfterTheLimit) {
   }
   EXPECT_EQ(last, absl::UnavailableError("connection refused"));
   EXPECT_EQ(clock_.Now() - begin, Patience::kLimit);
+}
+
+TEST_F(PatienceTest, WithoutALimitItNeverGivesUpAndSaysSo) {
+  Patience patience(
+      clock_, [] {}, [this](absl::string_view text) { said_.append(text.data(), text.size()); },
+      absl::InfiniteDuration());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(patience.Await(absl::UnavailableError("connection refused")).ok());
+    clock_.Advance(10 * Patience::kLimit);
+  }
+  EXPECT_EQ(said_,
+            "no connection to the controller; trying again until there is one (the nodes "
+            "continue)\n");
 }
 
 TEST_F(PatienceTest, EachAbsenceHasTheWholeLimit) {

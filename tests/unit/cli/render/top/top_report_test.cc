@@ -75,6 +75,17 @@ TEST(TopReportTest, NodesInTheOrderOfTheInventory) {
 
 TEST(TopReportTest, Racks) { EXPECT_THAT(RenderTop(Cluster(), {.by_rack = true}), Said()); }
 
+TEST(TopReportTest, ANarrowTerminalShowsNotesRatherThanTheNetwork) {
+  for (const bool by_rack : {false, true}) {
+    const std::string wide = RenderTop(Cluster(), {.by_rack = by_rack, .columns = 200});
+    EXPECT_EQ(wide, RenderTop(Cluster(), {.by_rack = by_rack}));
+    const std::string narrow = RenderTop(Cluster(), {.by_rack = by_rack, .columns = 79});
+    EXPECT_THAT(narrow, HasSubstr("NOTE"));
+    EXPECT_THAT(narrow, Not(HasSubstr("OUT")));
+    EXPECT_THAT(narrow, Not(HasSubstr("1.24 GB/s  3.10 MB/s")));
+  }
+}
+
 TEST(TopReportTest, OneNodeWithItsGpusAndLinks) {
   v1::GetReadingsResponse answer;
   *answer.add_nodes() = Cluster().nodes(0);
