@@ -9,14 +9,40 @@
 #include "agent/session/channel.h"
 #include "agent/session/renewal.h"
 #include "agent/state/identity.h"
+#include "agent/sys/sd_bus_unit_manager.h"
+#include "agent/upgrade/upgrade_place.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
+#include "common/sys/process/process.h"
 
 namespace muster::agent {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+
+// Whether the agent itself runs, of which this program's connection says nothing.
+absl::Status CheckService(Clock& clock) {
+  sys::RealProcessRunner processes;
+  SdBusUnitManager units(processes, clock);
+  ASSIGN_OR_RETURN(const UnitStatus unit, units.GetStatus(kServiceUnit));
+  std::cout << "agent       " << unit.active_state << " (" << unit.sub_state << ")" << std::endl;
+  if (unit.active_state == "active") return absl::OkStatus();
+  if (unit.active_state == "activating")
+    return absl::UnavailableError(
+        absl::StrCat(kServiceUnit,
+                     " is starting; look again in a moment, and if it does not stay up, "
+                     "`journalctl -u ",
+                     kServiceUnit, "` shows why"));
+  if (unit.unit_file_state == "masked")
+    return absl::FailedPreconditionError(
+        absl::StrCat(kServiceUnit, " is masked, so the agent cannot run; `systemctl unmask ",
+                     kServiceUnit, "`, then `systemctl enable --now ", kServiceUnit, "`"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      kServiceUnit,
+      " is not running; start it, now and at each boot, with `systemctl enable --now ",
+      kServiceUnit, "`; if it does not stay up, `journalctl -u ", kServiceUnit, "` shows why"));
+}
 
 absl::Status CheckPlan(const Flags& flags) {
   RealClock clock;
@@ -39,7 +65,7 @@ absl::Status CheckPlan(const Flags& flags) {
         "and the clocks agree"));
   }
   std::cout << "connection  ok" << std::endl;
-  return absl::OkStatus();
+  return CheckService(clock);
 }
 
 }  // namespace

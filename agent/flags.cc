@@ -115,8 +115,8 @@ bool ParseFlags(int argc, char** argv, Flags& flags, int& exit_code) {
   CLI::App* join = app.add_subcommand("join", "make this machine a node of a cluster");
   AddJoinFlags(*join, flags);
   CLI::App* join_boot = AddJoinBoot(app, flags);
-  CLI::App* check =
-      app.add_subcommand("check", "check whether this node has joined and reaches its controller");
+  CLI::App* check = app.add_subcommand(
+      "check", "check whether this node has joined, reaches its controller and runs its agent");
   CLI::App* health = app.add_subcommand(
       "health",
       "print which conditions of this node are bad or unknown; exits with 1 for a bad one");

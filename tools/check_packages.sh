@@ -140,6 +140,15 @@ check_scripts() {  # COMPONENT FOLDER
   done
 }
 
+check_units() {  # FOLDER
+  local unit
+  for unit in "$1"/usr/lib/systemd/system/*.service; do
+    [[ -e $unit ]] || continue
+    # systemd stops a service of which the kernel kills any program for its memory, by default.
+    grep -qx 'OOMPolicy=continue' "$unit" || wrong "${unit##*/} ends with a program that lacks memory"
+  done
+}
+
 # Prints the newest glibc symbol version of a program.
 glibc_of() { objdump -T "$1" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1; }
 
@@ -166,6 +175,7 @@ check_package() {  # COMPONENT DEB
   tree=$(mktemp -d)
   dpkg-deb -R "$2" "$tree"
   check_scripts "$1" "$tree"
+  check_units "$tree"
   for program in "$tree"/usr/bin/*; do check_program "$1" "$program"; done
   rm -rf "$tree"
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/status.h"
 
 namespace muster::agent {
@@ -115,6 +116,25 @@ KernelParameters ParseParameters(absl::string_view text) {
                        CanonicalValue(line.substr(equals + 1)));
   }
   return parameters;
+}
+
+std::optional<ParameterLine> FindParameter(absl::string_view text, absl::string_view key) {
+  std::optional<ParameterLine> found;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    line = absl::StripAsciiWhitespace(line);
+    const size_t equals = line.find('=');
+    if (absl::StartsWith(line, "#") || absl::StartsWith(line, ";") ||
+        equals == absl::string_view::npos)
+      continue;
+    absl::string_view name = absl::StripAsciiWhitespace(line.substr(0, equals));
+    absl::ConsumePrefix(&name, "-");  // a failure to set it is ignored
+    const absl::StatusOr<std::string> canonical = CanonicalParameter(name);
+    if (canonical.ok() && *canonical == key)
+      found = {.number = number, .value = CanonicalValue(line.substr(equals + 1))};
+  }
+  return found;
 }
 
 }  // namespace muster::agent

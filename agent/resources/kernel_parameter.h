@@ -36,4 +36,13 @@ absl::Status WriteParameter(const std::string& key, const std::string& value,
 std::string FormatParameters(const KernelParameters& parameters);
 KernelParameters ParseParameters(absl::string_view text);
 
+// Where a file of a sysctl.d folder sets a parameter.
+struct ParameterLine {
+  int number = 0;  // from 1
+  std::string value;
+};
+// The last line that sets `key`, which is canonical, as sysctl.d(5) reads the file. A pattern does
+// not count: any line for the key itself goes before it.
+std::optional<ParameterLine> FindParameter(absl::string_view text, absl::string_view key);
+
 }  // namespace muster::agent

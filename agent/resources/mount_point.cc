@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "agent/resources/mount_comparison.h"
 #include "common/base/status.h"
 #include "common/base/text/text_diff.h"
 #include "common/sys/boot_id.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr char kUnitFolder[] = "/etc/systemd/system";
 constexpr char kFstab[] = "/etc/fstab";
+constexpr char kMountInfo[] = "/proc/self/mountinfo";
 
 // Records that a mounted file system still has to adopt the changes to its unit, and in which boot:
 // kept from before the unit changes until that is done, because nothing shows it afterwards.
@@ -123,6 +125,19 @@ absl::Status MountPoint::SetPending(absl::string_view what) {
   return context_.records.Put(kMountRecord, spec_.path(), absl::StrCat(what, "\n", boot));
 }
 
+// systemd takes whatever is mounted at the path for the unit's own: what fstab has mounted before
+// its entry was removed, or somebody by hand. Asked only where the unit is not there yet. Later,
+// what is mounted counts as the unit's own, though somebody may have mounted another by hand: the
+// kernel may show one and the same mount by another name, such as that of the server to which NFS
+// refers, and mounting it again would end the jobs that use it.
+absl::StatusOr<std::optional<std::string>> MountPoint::Other(const UnitStatus& status) {
+  if (!context_.is_running || !at_boot() || !IsMounted(status)) return std::nullopt;
+  const absl::StatusOr<std::string> mountinfo = context_.files.Read(kMountInfo);
+  if (absl::IsNotFound(mountinfo.status())) return std::nullopt;
+  RETURN_IF_ERROR(mountinfo.status());
+  return OtherMount(wanted_, spec_.path(), *mountinfo, context_.disks);
+}
+
 absl::StatusOr<std::vector<Change>> MountPoint::Check() {
   RETURN_IF_ERROR(CheckFstab());
   RETURN_IF_ERROR(CheckPlace());
@@ -137,6 +152,12 @@ absl::StatusOr<std::vector<Change>> MountPoint::Check() {
     changes.push_back(
         {"state", "mounted as before", *pending == kRemount ? "remounted" : "mounted again"});
   ASSIGN_OR_RETURN(const std::string file, UnitFile());
+  if (file.empty()) {
+    ASSIGN_OR_RETURN(std::optional<std::string> other, Other(status));
+    if (other.has_value())
+      changes.push_back(
+          {"mounted", *std::move(other), absl::StrCat(wanted_.source, " (", wanted_.type, ")")});
+  }
   if (!file.empty() && at_boot() != IsMountEnabled(status))
     changes.push_back({"at boot", at_boot() ? "no" : "yes", at_boot() ? "yes" : "no"});
   if (context_.is_running && at_boot() && !IsMounted(status))
@@ -150,7 +171,11 @@ absl::Status MountPoint::PutUnit(const UnitStatus& status) {
   if (now == content_)
     return status.need_daemon_reload ? context_.units.DaemonReload() : absl::OkStatus();
   const MountUnit before = ParseMountUnit(now);
-  if (!now.empty() && IsMounted(status)) {
+  if (now.empty() && IsMounted(status)) {
+    // It is mounted with the options of whoever did it.
+    ASSIGN_OR_RETURN(const auto other, Other(status));
+    RETURN_IF_ERROR(SetPending(other.has_value() ? kMountAgain : kRemount));
+  } else if (IsMounted(status)) {
     ASSIGN_OR_RETURN(const auto pending, Pending());
     std::string quotas = XfsQuotas(before);
     if (pending.has_value() && absl::StartsWith(*pending, kOtherQuotas))

@@ -36,6 +36,8 @@ class MountPoint {
   // What the mounted file system has still to adopt in this boot.
   absl::StatusOr<std::optional<std::string>> Pending();
   absl::Status SetPending(absl::string_view what);
+  // Another file system at the path than the one that is wanted there, as OtherMount() tells.
+  absl::StatusOr<std::optional<std::string>> Other(const UnitStatus& status);
   absl::Status PutUnit(const UnitStatus& status);
   absl::Status ApplyAbsent(ApplyObserver& observer);
   absl::Status Run(UnitJob job, absl::string_view activity, ApplyObserver& observer);

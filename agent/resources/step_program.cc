@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/boot_id.h"
 #include "common/sys/process/left_behind.h"
@@ -44,10 +45,9 @@ absl::Status StepProgram::EndEarlier() {
       ParseStarted(*record, sys::ReadBootId(context_.files).value_or(""));
   if (earlier.has_value() &&
       sys::KillLeftBehind(earlier->pid, earlier->start_ticks, context_.files)) {
-    // On the machine's own clock, like every wait for a program.
-    const absl::Time until = absl::Now() + kEndWithin;
+    const absl::Duration until = SteadyNow() + kEndWithin;
     while (sys::StartTicksOf(earlier->pid, context_.files) == earlier->start_ticks) {
-      if (absl::Now() >= until)
+      if (SteadyNow() >= until)
         return absl::DeadlineExceededError(
             absl::StrCat("the program of an earlier try of this step, process ", earlier->pid,
                          ", has not ended ", absl::FormatDuration(kEndWithin), " after SIGKILL"));

@@ -1,5 +1,6 @@
 #include "agent/resources/makers.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,9 @@ namespace {
 
 constexpr char kSysctlFolder[] = "/etc/sysctl.d";
 constexpr char kPrefix[] = "60-muster-";
+// All folders of systemd-sysctl; of files of one name it reads that in the first of them.
+constexpr const char* kSysctlFolders[] = {kSysctlFolder, "/run/sysctl.d", "/usr/local/lib/sysctl.d",
+                                          "/usr/lib/sysctl.d"};
 
 // A set: a file of /etc/sysctl.d and a record of the values before, by `kind` and `name`. A single
 // parameter is a set named after it; keys have a dot, and names of sets have none.
@@ -39,6 +43,7 @@ class SysctlSet final : public Resource {
   std::string Id() const override { return absl::StrCat(kind_, "[", name_, "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
+    RETURN_IF_ERROR(CheckLaterFiles());
     std::vector<Change> changes;
     if (context_.is_running) RETURN_IF_ERROR(CompareRunning(changes));
     ASSIGN_OR_RETURN(const std::string file, ReadOrEmpty(file_));
@@ -90,6 +95,47 @@ class SysctlSet final : public Resource {
       if (now.has_value() && *now != value) changes.push_back({key, *now, value});
     }
     return absl::OkStatus();
+  }
+
+  // The boot reads all files in the order of their names, and the last value of a key counts. Files
+  // of other sets are left out: one of them may be about to give the key away.
+  absl::Status CheckLaterFiles() {
+    if (wanted_.empty()) return absl::OkStatus();
+    std::map<std::string, std::string> paths;  // by name
+    for (const char* folder : kSysctlFolders) {
+      const auto names = context_.files.List(folder);
+      if (absl::IsNotFound(names.status())) continue;
+      RETURN_IF_ERROR(names.status());
+      for (const std::string& name : *names)
+        if (absl::EndsWith(name, ".conf")) paths.emplace(name, absl::StrCat(folder, "/", name));
+    }
+    std::map<std::string, std::string> others;  // where a key gets another value, by key
+    for (auto file = paths.upper_bound(absl::StrCat(kPrefix, name_, ".conf")); file != paths.end();
+         ++file) {
+      if (absl::StartsWith(file->first, kPrefix)) continue;
+      const absl::StatusOr<std::string> text = context_.files.Read(file->second);
+      if (!text.ok()) continue;  // a link to /dev/null or to nothing, which sets nothing
+      for (const auto& [key, value] : wanted_) {
+        const std::optional<ParameterLine> line = FindParameter(*text, key);
+        if (!line.has_value()) continue;
+        others.erase(key);
+        if (line->value != value)
+          others[key] = absl::StrCat(WithTarget(file->second), ", line ", line->number, ", sets ",
+                                     key, " to ", line->value);
+      }
+    }
+    if (others.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(others.begin()->second, " on the node, and the boot reads it after ", file_,
+                     "; remove the line in an earlier task (line, with state: absent), or hide a "
+                     "package's file by one of its name in ",
+                     kSysctlFolder));
+  }
+
+  // "/etc/sysctl.d/99-sysctl.conf (../sysctl.conf)": where a link leads.
+  std::string WithTarget(const std::string& path) {
+    const absl::StatusOr<std::string> target = context_.files.ReadLink(path);
+    return target.ok() ? absl::StrCat(path, " (", *target, ")") : path;
   }
 
   absl::StatusOr<std::string> ReadOrEmpty(const std::string& path) {

@@ -25,6 +25,9 @@ bool IsStopped(const UnitStatus& status) {
 }
 
 constexpr absl::string_view kIndirect = "indirect";
+// Made at every boot, from an init script for instance.
+constexpr absl::string_view kGenerated = "generated";
+constexpr absl::Duration kSystemctlTimeout = absl::Minutes(1);
 
 // Whether it starts at each boot: also units that are started by other means than their own link.
 bool IsEnabled(const UnitStatus& status) {
@@ -52,23 +55,23 @@ class Unit final : public Resource, public UnitRestart {
   std::string Id() const override { return absl::StrCat("unit[", spec_.name(), "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(const UnitStatus status, context_.units.GetStatus(spec_.name()));
+    ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus());
     RETURN_IF_ERROR(CheckLoaded(status));
     ASSIGN_OR_RETURN(const bool started, IsStarted(status));
     return Compare(status, started);
   }
 
   absl::Status Apply(ApplyObserver& observer) override {
-    ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(spec_.name()));
+    ASSIGN_OR_RETURN(UnitStatus status, ReadStatus());
     // Before anything is started: systemd would start the program of the old file.
     if (status.need_daemon_reload || status.load_state == "not-found") {
       RETURN_IF_ERROR(context_.units.DaemonReload());
-      ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
+      ASSIGN_OR_RETURN(status, ReadStatus());
     }
     RETURN_IF_ERROR(CheckLoaded(status));
     if (spec_.has_masked() && !spec_.masked() && IsMasked(status)) {
       RETURN_IF_ERROR(context_.units.SetMasked(spec_.name(), false));
-      ASSIGN_OR_RETURN(status, context_.units.GetStatus(spec_.name()));
+      ASSIGN_OR_RETURN(status, ReadStatus());
     }
     if (WantsOtherLinks(status)) RETURN_IF_ERROR(ApplyEnabled(status));
     RETURN_IF_ERROR(ApplyState(status, observer));
@@ -98,6 +101,32 @@ class Unit final : public Resource, public UnitRestart {
   }
 
  private:
+  // systemd calls the unit of an init script "generated" whether it starts at boot or not;
+  // systemctl reads that from the links of the script.
+  absl::StatusOr<UnitStatus> ReadStatus() {
+    ASSIGN_OR_RETURN(UnitStatus status, context_.units.GetStatus(spec_.name()));
+    has_init_script_ = false;
+    if (!spec_.has_enabled() || status.unit_file_state != kGenerated) return status;
+    const absl::StatusOr<sys::ProcessResult> result = context_.processes.Run(
+        {.argv = {"systemctl", "is-enabled", "--", spec_.name()}, .timeout = kSystemctlTimeout});
+    if (absl::IsNotFound(result.status())) return status;
+    RETURN_IF_ERROR(result.status());
+    const absl::string_view state = absl::StripAsciiWhitespace(result->out);
+    has_init_script_ = state == "enabled" || state == "disabled";
+    if (has_init_script_) status.unit_file_state = std::string(state);
+    return status;
+  }
+
+  // systemctl changes the links of an init script, systemd itself does not.
+  absl::Status SetEnabled() {
+    if (!has_init_script_) return context_.units.SetEnabled(spec_.name(), spec_.enabled());
+    return sys::RunChecked(
+               context_.processes,
+               {.argv = {"systemctl", spec_.enabled() ? "enable" : "disable", "--", spec_.name()},
+                .timeout = kSystemctlTimeout})
+        .status();
+  }
+
   // A unit that has to be stopped, disabled or masked need not exist.
   bool NeedsUnit() const {
     return spec_.state() == v1::UNIT_STATE_STARTED || AlwaysChanges() ||
@@ -175,7 +204,7 @@ class Unit final : public Resource, public UnitRestart {
   }
 
   absl::Status ApplyEnabled(const UnitStatus& before) {
-    RETURN_IF_ERROR(context_.units.SetEnabled(spec_.name(), spec_.enabled()));
+    RETURN_IF_ERROR(SetEnabled());
     if (before.unit_file_state != kIndirect) return absl::OkStatus();
     // A unit with another's link takes both; one without links of its own stays as it is.
     ASSIGN_OR_RETURN(const UnitStatus now, context_.units.GetStatus(spec_.name()));
@@ -212,6 +241,7 @@ class Unit final : public Resource, public UnitRestart {
 
   const v1::UnitResource spec_;
   ResourceContext& context_;
+  bool has_init_script_ = false;  // as ReadStatus() has found
 };
 
 }  // namespace

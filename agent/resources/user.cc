@@ -26,17 +26,21 @@ class UserAccount final : public Resource {
   std::string Id() const override { return absl::StrCat("user[", spec_.name(), "]"); }
 
   absl::StatusOr<std::vector<Change>> Check() override {
-    ASSIGN_OR_RETURN(const auto user, context_.accounts.FindUser(spec_.name()));
+    ASSIGN_OR_RETURN(const auto own, context_.accounts.FindUser(spec_.name()));
     std::vector<Change> changes;
     if (spec_.state() == v1::PRESENCE_ABSENT) {
-      if (user.has_value()) changes.push_back({"state", "present", "absent"});
+      if (own.has_value()) changes.push_back({"state", "present", "absent"});
       return changes;
     }
+    ASSIGN_OR_RETURN(const auto user, OwnOrAny(own));
     RETURN_IF_ERROR(CheckUidIsFree(user));
     ASSIGN_OR_RETURN(const std::optional<gid_t> primary, PrimaryGid());
     RETURN_IF_ERROR(CheckGroupsExist());
     if (user.has_value()) {
       ASSIGN_OR_RETURN(changes, CompareAccount(*user, primary));
+      if (!own.has_value() && !changes.empty()) return DirectoryAccount(changes.front().field);
+      if (spec_.has_uid() && user->uid != spec_.uid())
+        RETURN_IF_ERROR(CheckIdMayChange("uid", *user, user->uid, spec_.uid(), context_));
     } else {
       changes.push_back({"state", "absent", "present"});
     }
@@ -57,6 +61,20 @@ class UserAccount final : public Resource {
   }
 
  private:
+  // Where the node has no account of its own, that of a directory serves if it is as wanted:
+  // useradd makes none of a name that the name service knows.
+  absl::StatusOr<std::optional<User>> OwnOrAny(const std::optional<User>& own) {
+    if (own.has_value()) return own;
+    return context_.accounts.FindAnyUser(spec_.name());
+  }
+
+  absl::Status DirectoryAccount(absl::string_view field) const {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the directory has an account '", spec_.name(), "' with another ", field,
+                     ", which cannot be changed on the node; hide it from the node (sssd: "
+                     "filter_users), or leave the task out"));
+  }
+
   absl::Status CheckUidIsFree(const std::optional<User>& user) {
     if (!spec_.has_uid() || (user.has_value() && user->uid == spec_.uid())) return absl::OkStatus();
     ASSIGN_OR_RETURN(const auto other, context_.accounts.UserName(spec_.uid()));
@@ -102,20 +120,19 @@ class UserAccount final : public Resource {
                                                      std::optional<gid_t> primary) {
     std::vector<Change> changes;
     ASSIGN_OR_RETURN(const std::vector<std::string> missing, MissingGroups(user, primary));
-    if (spec_.has_uid() && user.uid != spec_.uid()) {
-      RETURN_IF_ERROR(CheckIdMayChange("uid", user, user.uid, spec_.uid(), context_));
+    if (spec_.has_uid() && user.uid != spec_.uid())
       changes.push_back({"uid", absl::StrCat(user.uid), absl::StrCat(spec_.uid())});
-    }
     if (primary.has_value() && user.gid != *primary)
       changes.push_back({"primary_group", absl::StrCat("gid ", user.gid), spec_.primary_group()});
     if (!missing.empty())
       changes.push_back({"groups", absl::StrJoin(user.groups, ","),
                          absl::StrCat("+", absl::StrJoin(missing, ",+"))});
+    const std::string home = WantedHome(user);
     const struct {
       const char* field;
       const std::string& now;
       const std::string& want;
-    } kTexts[] = {{"home", user.home, spec_.home()},
+    } kTexts[] = {{"home", user.home, home},
                   {"shell", user.shell, spec_.shell()},
                   {"comment", user.comment, spec_.comment()}};
     for (const auto& text : kTexts)
@@ -126,6 +143,12 @@ class UserAccount final : public Resource {
     return changes;
   }
 
+  // Empty: any. A system account that is there keeps its home, which differs from distribution to
+  // distribution: its daemon runs, and usermod gives no other home to a user who has processes.
+  std::string WantedHome(const std::optional<User>& user) const {
+    return spec_.system() && user.has_value() ? std::string() : spec_.home();
+  }
+
   std::string KeysText() const {
     std::string text;
     for (const std::string& key : spec_.authorized_keys()) absl::StrAppend(&text, key, "\n");
@@ -133,7 +156,8 @@ class UserAccount final : public Resource {
   }
 
   std::string HomeOf(const std::optional<User>& user) const {
-    if (!spec_.home().empty()) return spec_.home();
+    const std::string wanted = WantedHome(user);
+    if (!wanted.empty()) return wanted;
     return user.has_value() ? user->home : absl::StrCat("/home/", spec_.name());
   }
 
@@ -173,15 +197,16 @@ class UserAccount final : public Resource {
       change.add_groups.assign(spec_.groups().begin(), spec_.groups().end());
     }
     if (!spec_.comment().empty()) change.comment = spec_.comment();
-    if (!spec_.home().empty() && (!user.has_value() || user->home != spec_.home()))
-      change.home = spec_.home();
+    const std::string home = WantedHome(user);
+    if (!home.empty() && (!user.has_value() || user->home != home)) change.home = home;
     if (!spec_.shell().empty()) change.shell = spec_.shell();
     if (!spec_.password_hash().empty()) change.password_hash = spec_.password_hash();
     return context_.accounts.SaveUser(change);
   }
 
   absl::Status WriteKeys() {
-    ASSIGN_OR_RETURN(const auto user, context_.accounts.FindUser(spec_.name()));
+    ASSIGN_OR_RETURN(const auto own, context_.accounts.FindUser(spec_.name()));
+    ASSIGN_OR_RETURN(const auto user, OwnOrAny(own));
     if (!user.has_value())
       return absl::InternalError(absl::StrCat("user '", spec_.name(), "' vanished while applying"));
     const std::string home = HomeOf(user), folder = absl::StrCat(home, "/.ssh");

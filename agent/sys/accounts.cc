@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +51,22 @@ absl::StatusOr<std::optional<passwd>> FindPasswd(const std::string& name, std::s
                         });
 }
 
+// The same in the file at `path` alone.
+absl::StatusOr<std::optional<passwd>> FindPasswdIn(const std::string& path, const std::string& name,
+                                                   std::string& buffer) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
+  if (file == nullptr) return ErrnoStatus(errno, absl::StrCat("opening ", path));
+  return Lookup<passwd>(absl::StrCat("looking up user ", name, " in ", path), buffer,
+                        [&](passwd* p, char* b, size_t n, passwd** r) {
+                          std::rewind(file.get());
+                          int error = 0;
+                          while ((error = ::fgetpwent_r(file.get(), p, b, n, r)) == 0)
+                            if (name == p->pw_name) return 0;
+                          *r = nullptr;
+                          return error;
+                        });
+}
+
 // Supplementary groups in the node's own files, which are the only ones that usermod changes.
 std::vector<std::string> GroupsOf(const std::string& user, gid_t primary) {
   std::vector<gid_t> ids(64);
@@ -66,6 +84,23 @@ std::vector<std::string> GroupsOf(const std::string& user, gid_t primary) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// With what other files and the name service know of the user.
+User UserOf(const passwd& record) {
+  User user = {.name = record.pw_name,
+               .uid = record.pw_uid,
+               .gid = record.pw_gid,
+               .comment = record.pw_gecos,
+               .home = record.pw_dir,
+               .shell = record.pw_shell};
+  user.groups = GroupsOf(user.name, user.gid);
+  std::string buffer;
+  const auto shadow = Lookup<spwd>("shadow", buffer, [&user](spwd* s, char* b, size_t n, spwd** r) {
+    return ::getspnam_r(user.name.c_str(), s, b, n, r);
+  });
+  if (shadow.ok() && shadow->has_value()) user.password_hash = (*shadow)->sp_pwdp;
+  return user;
 }
 
 void AddFlag(std::vector<std::string>& argv, const char* flag,
@@ -86,22 +121,14 @@ absl::StatusOr<std::optional<uid_t>> SystemAccounts::UserId(const std::string& n
 
 absl::StatusOr<std::optional<User>> SystemAccounts::FindUser(const std::string& name) {
   std::string buffer;
+  ASSIGN_OR_RETURN(const std::optional<passwd> record, FindPasswdIn(passwd_path_, name, buffer));
+  return record.has_value() ? std::optional<User>(UserOf(*record)) : std::nullopt;
+}
+
+absl::StatusOr<std::optional<User>> SystemAccounts::FindAnyUser(const std::string& name) {
+  std::string buffer;
   ASSIGN_OR_RETURN(const std::optional<passwd> record, FindPasswd(name, buffer));
-  if (!record.has_value()) return std::optional<User>();
-  User user = {.name = record->pw_name,
-               .uid = record->pw_uid,
-               .gid = record->pw_gid,
-               .comment = record->pw_gecos,
-               .home = record->pw_dir,
-               .shell = record->pw_shell};
-  user.groups = GroupsOf(user.name, user.gid);
-  std::string shadow_buffer;
-  const auto shadow =
-      Lookup<spwd>("shadow", shadow_buffer, [&name](spwd* s, char* b, size_t n, spwd** r) {
-        return ::getspnam_r(name.c_str(), s, b, n, r);
-      });
-  if (shadow.ok() && shadow->has_value()) user.password_hash = (*shadow)->sp_pwdp;
-  return std::optional<User>(std::move(user));
+  return record.has_value() ? std::optional<User>(UserOf(*record)) : std::nullopt;
 }
 
 absl::StatusOr<std::optional<std::string>> SystemAccounts::UserName(uid_t uid) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,14 +51,17 @@ struct UserChange {
   bool create_home = false;  // for a new user
 };
 
-// Lookups follow the name service (nsswitch.conf), so users of a directory service are found;
-// changes go to the node's own files. Blocking. Thread-safe.
+// Lookups follow the name service (nsswitch.conf), so users of a directory service are found,
+// except for FindUser(); changes go to the node's own files. Blocking. Thread-safe.
 class AccountDatabase {
  public:
   virtual ~AccountDatabase() = default;
-  // nullopt: there is none.
+  // The account in the node's own files, which SaveUser() can change. nullopt: there is none.
   virtual absl::StatusOr<std::optional<User>> FindUser(const std::string& name) = 0;
-  // A single query instead of the dozen of FindUser().
+  // The account that the name service has, which may be one of a directory: SaveUser() can neither
+  // change such a one nor make one of its name.
+  virtual absl::StatusOr<std::optional<User>> FindAnyUser(const std::string& name) = 0;
+  // A single query instead of the dozen of FindAnyUser().
   virtual absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) = 0;
   virtual absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) = 0;
   virtual absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) = 0;
@@ -70,13 +74,16 @@ class AccountDatabase {
   virtual absl::Status RemoveGroup(const std::string& name) = 0;
 };
 
-// Reads through the C library; changes by useradd, usermod, groupadd, groupmod, userdel and
-// groupdel, which take care of the lock and of /etc/shadow, /etc/gshadow, /etc/subuid.
+// Reads through the C library, and the node's own accounts from `passwd_path`; changes by useradd,
+// usermod, groupadd, groupmod, userdel and groupdel, which take care of the lock and of
+// /etc/shadow, /etc/gshadow, /etc/subuid.
 class SystemAccounts final : public AccountDatabase {
  public:
-  explicit SystemAccounts(sys::ProcessRunner& processes) : processes_(processes) {}
+  explicit SystemAccounts(sys::ProcessRunner& processes, std::string passwd_path = "/etc/passwd")
+      : processes_(processes), passwd_path_(std::move(passwd_path)) {}
 
   absl::StatusOr<std::optional<User>> FindUser(const std::string& name) override;
+  absl::StatusOr<std::optional<User>> FindAnyUser(const std::string& name) override;
   absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) override;
   absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) override;
   absl::StatusOr<std::optional<Group>> FindGroup(const std::string& name) override;
@@ -90,6 +97,7 @@ class SystemAccounts final : public AccountDatabase {
   absl::Status RunTool(std::vector<std::string> argv);
 
   sys::ProcessRunner& processes_;
+  const std::string passwd_path_;
 };
 
 }  // namespace muster::agent

@@ -170,4 +170,9 @@ absl::StatusOr<std::string> BlkidBlockDevices::User(const std::string& path) {
   return ErrnoStatus(errno, absl::StrCat("opening ", path));
 }
 
+absl::StatusOr<std::string> BlkidBlockDevices::Number(const std::string& path) {
+  ASSIGN_OR_RETURN(const sys::UniqueFd fd, Open(path));
+  return NumberOf(fd.get(), path);
+}
+
 }  // namespace muster::agent

@@ -31,12 +31,15 @@ class BlockDevices {
   virtual absl::StatusOr<std::vector<DeviceSignature>> Probe(const std::string& path) = 0;
   // What uses the device now: "mounted on /srv", "in use by dm-0"; "" if nothing does. Reads only.
   virtual absl::StatusOr<std::string> User(const std::string& path) = 0;
+  // The kernel's number of the device, through links: "8:17". Errors as for Probe().
+  virtual absl::StatusOr<std::string> Number(const std::string& path) = 0;
 };
 
 class BlkidBlockDevices final : public BlockDevices {
  public:
   absl::StatusOr<std::vector<DeviceSignature>> Probe(const std::string& path) override;
   absl::StatusOr<std::string> User(const std::string& path) override;
+  absl::StatusOr<std::string> Number(const std::string& path) override;
 };
 
 // Reads the signatures behind an open device or image file.

@@ -92,7 +92,7 @@ absl::Status NotFinished(sd_bus* bus, const std::string& unit, absl::Duration ti
 // For a job over all connections, on the real systemd's own time.
 struct TimeLimit {
   absl::Duration timeout;
-  absl::Time end;
+  absl::Duration end;  // by SteadyNow()
 };
 
 absl::Status AwaitJob(sd_bus* bus, const JobResults& results, const std::string& path,
@@ -101,7 +101,7 @@ absl::Status AwaitJob(sd_bus* bus, const JobResults& results, const std::string&
     int result = sd_bus_process(bus, nullptr);
     if (result < 0) return BusStatus(result, "waiting for systemd");
     if (result > 0) continue;
-    const absl::Duration left = limit.end - absl::Now();
+    const absl::Duration left = limit.end - SteadyNow();
     if (left <= absl::ZeroDuration()) return NotFinished(bus, unit, limit.timeout);
     result = sd_bus_wait(bus, static_cast<uint64_t>(absl::ToInt64Microseconds(left)));
     if (result < 0 && result != -EINTR) return BusStatus(result, "waiting for systemd");
@@ -130,11 +130,11 @@ void Pause(sd_bus* bus) {
 absl::StatusOr<std::string> EarlyDeath(sd_bus* bus, UnitJob job, const std::string& unit) {
   if (job == UnitJob::kStop) return std::string();
   ASSIGN_OR_RETURN(const bool watch, IsOnlyLaunched(bus, unit));
-  const absl::Time end = absl::Now() + (watch ? kSettle : absl::ZeroDuration());
+  const absl::Duration end = SteadyNow() + (watch ? kSettle : absl::ZeroDuration());
   while (true) {
     ASSIGN_OR_RETURN(const UnitStatus status, ReadStatus(bus, unit));
     if (HasDied(status)) return std::string("it started and failed at once");
-    if (absl::Now() >= end) return std::string();
+    if (SteadyNow() >= end) return std::string();
     Pause(bus);
   }
 }
@@ -185,7 +185,7 @@ absl::StatusOr<std::string> FollowJob(sd_bus* bus, const JobRow& row, const std:
   while (true) {
     ASSIGN_OR_RETURN(const bool has_job, HasJob(bus, unit));
     if (!has_job) break;
-    if (absl::Now() >= limit.end)
+    if (SteadyNow() >= limit.end)
       return Annotate(NotFinished(bus, unit, limit.timeout), absl::StrCat(row.word, " ", unit));
     Pause(bus);
   }
@@ -265,7 +265,7 @@ absl::StatusOr<std::vector<std::string>> SdBusUnitManager::ListFailed() {
 absl::Status SdBusUnitManager::Run(UnitJob job, const std::string& unit) {
   const JobRow& row = RowOf(job);
   const absl::Time began = absl::Now();
-  const TimeLimit limit = {job_timeout_, began + job_timeout_};
+  const TimeLimit limit = {job_timeout_, SteadyNow() + job_timeout_};
   std::string failure;
   bool is_queued = false;
   const absl::Status status = OverBus(address_, clock_, [&](sd_bus* bus) -> absl::Status {

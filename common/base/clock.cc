@@ -8,6 +8,10 @@
 
 namespace muster {
 
+absl::Duration SteadyNow() {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+}
+
 absl::Time RealClock::Now() { return absl::Now(); }
 
 bool RealClock::AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
@@ -19,9 +23,9 @@ bool RealClock::AwaitUntil(absl::Mutex& mutex, const absl::Condition& condition,
   ClockJumps::Wait wait(ClockJumps::OfKernel(), mutex, condition);
   // In this order, and in the loop as well, a moment between two readings makes no wait end early.
   const absl::Duration patience = deadline - Now();
-  const auto begin = std::chrono::steady_clock::now();
+  const absl::Duration begin = SteadyNow();
   for (;;) {
-    const absl::Duration waited = absl::FromChrono(std::chrono::steady_clock::now() - begin);
+    const absl::Duration waited = SteadyNow() - begin;
     const absl::Time end = std::min(deadline, Now() + (patience - waited));
     mutex.AwaitWithDeadline(absl::Condition(&wait, &ClockJumps::Wait::IsOver), end);
     if (condition.Eval()) return true;

@@ -1,4 +1,5 @@
-// Time as a dependency that is passed in, so that tests control it.
+// Time as a dependency that is passed in, so that tests control it; and the time of what no test
+// can simulate.
 #pragma once
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +22,10 @@ class Clock {
   // Blocks the calling thread for `duration`.
   virtual void Sleep(absl::Duration duration) = 0;
 };
+
+// The time since some moment before. It runs evenly whatever is done to the wall clock, which often
+// jumps minutes after a boot: for the time limits of programs and of others outside this process.
+absl::Duration SteadyNow();
 
 class RealClock final : public Clock {
  public:

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -70,6 +71,15 @@ absl::Status SetAndSync(const Folder& folder, int fd, const Attributes& attribut
   RETURN_IF_ERROR(folder.SetAttributes(fd, attributes.uid, attributes.gid, &attributes.mode, path));
   if (::fsync(fd) != 0) return FileError(errno, "syncing", path);
   return absl::OkStatus();
+}
+
+// Under SELinux a file has the label of the folder in which it was made, and keeps it in another
+// folder, where services may then not read it.
+bool WouldKeepLabel(int fd, const Folder& from, const Folder& to) {
+  if (::fgetxattr(fd, "security.selinux", nullptr, 0) < 0) return false;
+  struct stat old_folder = {}, new_folder = {};
+  return ::fstat(from.fd(), &old_folder) != 0 || ::fstat(to.fd(), &new_folder) != 0 ||
+         old_folder.st_dev != new_folder.st_dev || old_folder.st_ino != new_folder.st_ino;
 }
 
 absl::Status CopyAll(int from, int to, const std::string& path) {
@@ -167,7 +177,8 @@ absl::Status PlaceFile(const std::string& from, const std::string& path,
     ASSIGN_OR_RETURN(const Place place, Place::Reach(path, "replacing"));
     // The folders tell: on an overlay over two file systems, such as the root of a node that runs
     // from memory, a file has another device than its folder.
-    if (place.folder.device() == source.folder.device()) {
+    if (place.folder.device() == source.folder.device() &&
+        !WouldKeepLabel(file.get(), source.folder, place.folder)) {
       ASSIGN_OR_RETURN(const Attributes attributes, NewAttributes(place, options, path));
       RETURN_IF_ERROR(SetAndSync(source.folder, file.get(), attributes, path));
       if (::renameat(source.folder.fd(), source.name.c_str(), place.folder.fd(),

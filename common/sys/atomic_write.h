@@ -13,8 +13,8 @@ namespace muster::sys {
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  const WriteOptions& options);
 // The same with the content of the file `from`, which may be too large for memory. `may_move`:
-// `from` itself may become the file, and no byte is copied if both are on one file system;
-// otherwise `from` stays as it is.
+// `from` itself may become the file, and no byte is copied if both are on one file system, and
+// under SELinux in one folder; otherwise `from` stays as it is.
 absl::Status PlaceFile(const std::string& from, const std::string& path,
                        const WriteOptions& options, bool may_move);
 // See FileSystem::MakeSymlink.

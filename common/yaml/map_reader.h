@@ -58,6 +58,9 @@ class MapReader {
   // Makes a key known without reading it.
   void Allow(absl::string_view key) { Take(key); }
 
+  // The error of a key that has to have a value.
+  absl::Status Empty(absl::string_view key, const Node& value) const;
+
   // InvalidArgument when the node is not a map, or names all keys that were never asked for.
   absl::Status Finish() const;
 
@@ -73,7 +76,6 @@ class MapReader {
   absl::Status ReadValue(absl::string_view, const Node& value, Node* out) {
     return Read(document_, value, out);
   }
-  absl::Status Empty(absl::string_view key, const Node& value) const;
 
   const Document& document_;
   const Node node_;

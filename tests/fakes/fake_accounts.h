@@ -16,6 +16,8 @@ class FakeAccounts final : public agent::AccountDatabase {
  public:
   std::map<std::string, agent::User> users = {
       {"root", {.name = "root", .home = "/root", .shell = "/bin/bash"}}};
+  // Users of a directory service by name: not the node's own.
+  std::map<std::string, agent::User> directory;
   std::map<std::string, agent::Group> groups = {{"root", {.name = "root"}}};
 
   absl::StatusOr<std::optional<agent::User>> FindUser(const std::string& name) override {
@@ -23,15 +25,23 @@ class FakeAccounts final : public agent::AccountDatabase {
     const auto it = users.find(name);
     return it == users.end() ? std::nullopt : std::optional<agent::User>(it->second);
   }
-  absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) override {
+  absl::StatusOr<std::optional<agent::User>> FindAnyUser(const std::string& name) override {
     absl::MutexLock lock(&mutex_);
     const auto it = users.find(name);
-    return it == users.end() ? std::nullopt : std::optional<uid_t>(it->second.uid);
+    if (it != users.end()) return std::optional<agent::User>(it->second);
+    const auto other = directory.find(name);
+    return other == directory.end() ? std::nullopt : std::optional<agent::User>(other->second);
+  }
+  absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) override {
+    const auto user = FindAnyUser(name);
+    return (*user).has_value() ? std::optional<uid_t>((*user)->uid) : std::nullopt;
   }
   absl::StatusOr<std::optional<std::string>> UserName(uid_t uid) override {
     absl::MutexLock lock(&mutex_);
     for (const auto& [name, user] : users)
       if (user.uid == uid) return std::optional<std::string>(name);
+    for (const auto& [name, other] : directory)
+      if (other.uid == uid) return std::optional<std::string>(name);
     return std::optional<std::string>();
   }
   absl::StatusOr<std::optional<agent::Group>> FindGroup(const std::string& name) override {

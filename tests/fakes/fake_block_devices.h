@@ -15,6 +15,7 @@ class FakeBlockDevices final : public agent::BlockDevices {
   struct Disk {
     std::vector<agent::DeviceSignature> signatures;
     std::string user;
+    std::string number;
     absl::Status error;  // of every read
   };
   std::map<std::string, Disk> disks;
@@ -29,6 +30,11 @@ class FakeBlockDevices final : public agent::BlockDevices {
     const auto disk = disks.find(path);
     if (disk == disks.end()) return absl::NotFoundError(absl::StrCat("no device ", path));
     return disk->second.user;
+  }
+  absl::StatusOr<std::string> Number(const std::string& path) override {
+    const auto disk = disks.find(path);
+    if (disk == disks.end()) return absl::NotFoundError(absl::StrCat("no device ", path));
+    return disk->second.number;
   }
 };
 

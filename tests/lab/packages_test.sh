@@ -292,4 +292,24 @@ step "a validate command that refuses"
 tag_done checked -e content=good
 tag_fails checked "the new content of /etc/checked" -e content=bad
 expect_equal good "$(node cat /etc/checked)" "the old content"
+
+step "the agent's own package removed and installed again: the node comes back, unless its agent was disabled"
+connected() { muster -o json node list c001 | read_json 'assert value["nodes"][0]["connected"]'; }
+node sh -c 'cat >/run/agent.deb' <build/release/packages/muster-agent_*.deb
+reinstall() {
+  node apt-get remove -qq -y muster-agent >/dev/null
+  node dpkg -i /run/agent.deb >/dev/null
+}
+reinstall
+wait_for 60 "the agent that was installed again" node muster-agent check
+wait_for 60 "the node" connected
+expect_equal enabled "$(node systemctl is-enabled muster-agent)" "its unit"
+node test ! -e /var/lib/muster/removed || fail "the removal's mark is still there"
+node systemctl disable --quiet --now muster-agent
+reinstall
+expect_equal "disabled inactive" "$(node sh -c 'echo $(systemctl is-enabled muster-agent; systemctl is-active muster-agent)')" "a unit that was disabled"
+refused=$(node muster-agent check 2>&1) && fail "the check of an agent that does not run passed"
+expect_contains "$refused" "systemctl enable --now muster-agent" "its remedy"
+node systemctl enable --quiet --now muster-agent
+wait_for 60 "the node" connected
 echo PASSED

@@ -1,5 +1,10 @@
 #include "agent/sys/apt/apt_arguments.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/sys/process/process.h"
 
@@ -8,6 +13,23 @@ namespace {
 
 // Seconds that apt itself waits, in case somebody takes the lock between our look and its own.
 constexpr char kAptLockTimeout[] = "120";
+
+// The options of every apt-get that chooses packages, whether it simulates or not.
+constexpr const char* kChoice[] = {
+    // Otherwise apt-get takes an unknown name for a regular expression: "libc6.dev" for 158
+    // packages.
+    "APT::Cmd::Pattern-Only=true",
+    // Ubuntu offers an update to a part of all machines at first, each by its own machine-id: nodes
+    // with one and the same repository would end with different packages.
+    "APT::Get::Always-Include-Phased-Updates=true",
+};
+
+void AppendChoice(std::vector<std::string>& argv) {
+  for (const char* option : kChoice) {
+    argv.emplace_back("-o");
+    argv.emplace_back(option);
+  }
+}
 
 // The arguments of `apt-get install` for the transaction.
 std::vector<std::string> Words(const PackageTransaction& transaction, bool changes_held) {
@@ -28,11 +50,25 @@ std::vector<std::string> Words(const PackageTransaction& transaction, bool chang
 std::vector<std::string> Simulation(const std::vector<std::string>& arguments) {
   std::vector<std::string> argv = {"apt-get", "--simulate", "--yes",
                                    "--quiet", "-o",         "Debug::NoLocking=true"};
+  AppendChoice(argv);
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }
 
 }  // namespace
+
+absl::Status CheckAptName(const std::string& name) {
+  const bool plain =
+      !name.empty() && absl::ascii_isalnum(static_cast<unsigned char>(name.front())) &&
+      !absl::EndsWith(name, "-") && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return absl::ascii_isalnum(c) || c == '+' || c == '-' || c == '.' || c == '_' || c == ':';
+      });
+  if (plain) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("package '", absl::CHexEscape(name),
+                   "': apt takes this for a pattern, a task or a package to remove; write names of "
+                   "packages, and state: absent for those that should go"));
+}
 
 std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
   std::vector<std::string> argv = {"apt-get", "--yes", "--quiet"};
@@ -50,6 +86,7 @@ std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
     argv.emplace_back("-o");
     argv.push_back(option);
   }
+  AppendChoice(argv);
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }

@@ -4,9 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "agent/sys/package_manager.h"
 
 namespace muster::agent {
+
+// InvalidArgument for what apt-get takes for more than a name: a pattern, a task ("standard^"), or
+// a package to remove ("munge-").
+absl::Status CheckAptName(const std::string& name);
 
 // apt-get, unattended: keep changed configuration files, ask nothing, wait for the lock, ask failed
 // servers again.

@@ -62,6 +62,7 @@ absl::StatusOr<std::shared_ptr<const DpkgStatus>> AptPackageManager::ReadStatus(
 
 absl::StatusOr<std::map<std::string, PackageStatus>> AptPackageManager::Query(
     const std::vector<std::string>& names, bool with_candidates) {
+  for (const std::string& name : names) RETURN_IF_ERROR(CheckAptName(name));
   TryToRestoreMarks();
   ASSIGN_OR_RETURN(const std::shared_ptr<const DpkgStatus> status, ReadStatus());
   std::map<std::string, AptPolicy> policies;

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/process/process_control.h"
 #include "common/sys/process/process_output.h"
@@ -229,13 +229,12 @@ class Follower {
         keep_input_(spec.control != nullptr) {}
 
   ProcessResult Follow() {
-    // The only wait on the machine's own clock: a program's runtime cannot be simulated.
-    const absl::Time timeout = absl::Now() + spec_.timeout;
-    absl::Time deadline = timeout;
-    absl::Time give_up = absl::InfiniteFuture();
+    const absl::Duration timeout = SteadyNow() + spec_.timeout;
+    absl::Duration deadline = timeout;
+    absl::Duration give_up = absl::InfiniteDuration();
     int wait_status = 0;
     while (!Ended(wait_status)) {
-      const absl::Time now = absl::Now();
+      const absl::Duration now = SteadyNow();
       if (spec_.control != nullptr && TakeWishes() && !ending_) {
         deadline = std::min(deadline, now + stop_after_);
       }
@@ -385,9 +384,9 @@ class Follower {
     if (child_.out.is_file) DrainOut(SizeOf(child_.out));
     if (child_.status.is_file) DrainStatus(SizeOf(child_.status));
     DrainAll();
-    const absl::Time end = absl::Now() + kLinger;
+    const absl::Duration end = SteadyNow() + kLinger;
     for (Stream* stream : {&child_.out, &child_.err, &child_.status}) {
-      while (stream->open && !stream->is_file && absl::Now() < end) {
+      while (stream->open && !stream->is_file && SteadyNow() < end) {
         pollfd fd = {stream->reader.get(), POLLIN, 0};
         ::poll(&fd, 1, 10);
         DrainAll();

@@ -35,6 +35,41 @@ TEST_F(UserTest, ChecksThenConverges) {
   ExpectConverges(R"(user { name: "old" state: PRESENCE_ABSENT })", {"state"});
 }
 
+// useradd makes no account of a name that the directory has, and usermod changes none of its.
+TEST_F(UserTest, AnAccountOfADirectoryIsNotTheNodesOwn) {
+  node_.accounts.directory["zoe"] = {
+      .name = "zoe", .uid = 70001, .gid = 70001, .home = "/home/zoe", .shell = "/bin/bash"};
+  ExpectInSync(R"(user { name: "zoe" state: PRESENCE_ABSENT })");
+  EXPECT_EQ(Make(R"(user { name: "eve" uid: 70001 })")->Check().status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  ExpectInSync(R"(user { name: "zoe" uid: 70001 shell: "/bin/bash" })");
+  for (const char* other : {"uid: 70002", "shell: '/bin/sh'"}) {
+    const auto user = Make(absl::StrCat("user { name: 'zoe' ", other, " }"));
+    EXPECT_THAT(user->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+    EXPECT_FALSE(user->Apply(observer_).ok());
+  }
+  node_.files.AddDirectory("/home/zoe");
+  ExpectConverges(R"(user { name: "zoe" authorized_keys: "ssh-ed25519 AAAA zoe" })",
+                  {"authorized_keys"});
+  EXPECT_EQ(node_.accounts.users.count("zoe"), 0u);
+}
+
+// usermod refused: munge and slurmctld ran, with the homes that their packages had given them.
+TEST_F(UserTest, ASystemAccountThatIsThereKeepsItsHome) {
+  node_.accounts.groups["slurm"] = {.name = "slurm", .gid = 64030};
+  node_.accounts.users["slurm"] = {.name = "slurm",
+                                   .uid = 64030,
+                                   .gid = 64030,
+                                   .home = "/nonexistent",
+                                   .shell = "/sbin/nologin"};
+  const std::string step = R"(user { name: "slurm" uid: 64030 primary_group: "slurm" system: true
+                                     home: "/var/lib/slurm" shell: "/usr/sbin/nologin" })";
+  ExpectConverges(step, {"shell"});
+  EXPECT_EQ(node_.accounts.users["slurm"].home, "/nonexistent");
+  ExpectConverges(R"(user { name: "munge" system: true home: "/run/munge" })", {"state"});
+  EXPECT_EQ(node_.accounts.users["munge"].home, "/run/munge");
+}
+
 TEST_F(UserTest, NeverShowsAPasswordHash) {
   const auto user = Make(R"(user { name: "root" password_hash: "$6$new" })");
   const auto changes = user->Check();

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "agent/resources/mount_comparison.h"
 #include "agent/resources/mount_unit.h"
 #include "tests/fixtures/golden_texts.h"
 
@@ -55,6 +56,66 @@ TEST(FindInFstab, ReadsItAsSystemdDoes) {
   EXPECT_EQ(FindInFstab(kFstab, "/home"), 5);
   EXPECT_EQ(FindInFstab(kFstab, "/mnt/a b"), 4);
   EXPECT_EQ(FindInFstab(kFstab, "/mnt"), std::nullopt);
+}
+
+TEST(OtherMount, IsToldOnlyWhereThereIsNoDoubt) {
+  testing::FakeBlockDevices disks;
+  disks.disks["/dev/vg/home"].number = "253:3";
+  disks.disks["/dev/disk/by-uuid/12-ab"].number = "253:3";
+  const struct {
+    const char* source;
+    const char* type;
+    const char* mounted;  // from the device's number on, in mountinfo
+    const char* other;    // "": the same, or not known
+  } kRows[] = {
+      {"nfs1:/home", "nfs4", "0:50 / /home rw - nfs4 nfs1:/home rw", ""},
+      {"nfs1:/home/", "nfs", "0:50 / /home rw - nfs4 nfs1://home rw", ""},
+      {"nfs1:/home", "nfs4", "0:50 / /home rw - nfs4 oldnfs:/home rw", "oldnfs:/home (nfs4)"},
+      {"nfs1:/home", "nfs4", "0:50 / /home rw - nfs4 nfs1:/old rw", "nfs1:/old (nfs4)"},
+      {"nfs1:/home", "nfs4", "0:50 / /home rw - nfs4 NFS1.cluster:/home rw", ""},
+      {"nfs1:/home", "nfs4", "0:50 / /home rw - nfs4 nfs10:/home rw", "nfs10:/home (nfs4)"},
+      {"[fd00::1]:/a", "nfs4", "0:50 / /home rw - nfs4 [fd00::1]:/a rw", ""},
+      {"[fd00::1]:/a", "nfs4", "0:50 / /home rw - nfs4 fd00:0::1:/a rw", ""},
+      {"[fd00::1]:/a", "nfs4", "0:50 / /home rw - nfs4 10.0.0.1:/a rw", ""},
+      {"nfs1:/a", "nfs4", "0:50 / /home rw - nfs4 10.0.0.1:/a rw", ""},
+      {"10.0.0.1:/a", "nfs4", "0:50 / /home rw - nfs4 nfs1:/a rw", ""},
+      {"10.0.0.1:/a", "nfs4", "0:50 / /home rw - nfs4 10.0.0.2:/a rw", "10.0.0.2:/a (nfs4)"},
+      {"nfs1:/home", "nfs4", "8:1 / /home rw - xfs /dev/sda1 rw", "/dev/sda1 (xfs)"},
+      {"nfs1:/home", "nfs4", "0:51 / /home rw - fuse.sshfs srv: rw", "srv: (fuse.sshfs)"},
+      {"nfs1:/home", "nfs4", "0:52 / /home rw - autofs systemd-1 rw", ""},
+      {"nfs1:/home", "nfs4", "0:50 / /elsewhere rw - nfs4 oldnfs:/home rw", ""},
+      {"nfs1:/home", "nfs4", "", ""},
+      {"srv:", "fuse.sshfs", "0:50 / /home rw - nfs4 oldnfs:/home rw", ""},
+      {"/srv/home", "none", "8:1 / /home rw - xfs /dev/sda1 rw", ""},
+      {"/dev/vg/home", "ext4", "253:3 / /home rw - ext4 /dev/mapper/vg-home rw", ""},
+      {"UUID=12-ab", "ext4", "253:3 / /home rw - ext4 /dev/mapper/vg-home rw", ""},
+      {"UUID=12-ab", "ext4", "8:1 / /home rw - ext4 /dev/sda1 rw", "/dev/sda1 (ext4)"},
+      {"LABEL=none", "ext4", "8:1 / /home rw - ext4 /dev/sda1 rw", ""},
+      {"/dev/vg/home", "btrfs", "0:40 / /home rw - btrfs /dev/sda1 rw", ""},
+      {"/images/home", "ext4", "7:0 / /home rw - ext4 /dev/loop0 rw", ""},
+      {"beegfs_nodev", "beegfs", "0:60 / /home rw - beegfs beegfs_nodev rw", ""},
+      {"mgs@tcp:/work", "lustre", "0:61 / /home rw - lustre 10.0.0.1@tcp:/work rw", ""},
+      {"tmpfs", "tmpfs", "0:62 / /home rw - tmpfs none rw", ""},
+  };
+  for (const auto& row : kRows) {
+    const MountUnit wanted = {.source = row.source, .type = row.type};
+    EXPECT_EQ(OtherMount(wanted, "/home", absl::StrCat("31 22 ", row.mounted), disks).value_or(""),
+              row.other)
+        << row.source << " " << row.mounted;
+  }
+  const MountUnit wanted = {.source = "nfs1:/home", .type = "nfs4"};
+  EXPECT_EQ(OtherMount(wanted, "/home",
+                       "31 22 0:50 / /home rw - nfs4 oldnfs:/home rw\n"
+                       "32 22 0:51 / /home rw - nfs4 nfs1:/home rw\n",
+                       disks),
+            std::nullopt)
+      << "the upper one counts";
+  EXPECT_EQ(OtherMount(wanted, "/home",
+                       "31 22 0:50 / /home rw - nfs4 files:/home rw\n"
+                       "32 22 0:50 / /mnt rw - nfs4 files:/home rw\n",
+                       disks),
+            std::nullopt)
+      << "the kernel shows the source of the first mount for both";
 }
 
 class MountPlaceTest : public ResourceTest {};
@@ -188,6 +249,38 @@ TEST_F(MountTest, ARecordWithoutABootIsOfThisOne) {
   EXPECT_EQ(node_.records.Get("mount", "/home").value(), "mount again\nboot-1");
   node_.files.AddFile(kBootId, "boot-2\n");
   ExpectInSync(Step(kHome));
+}
+
+// systemd takes what fstab has mounted for the unit's own mount.
+TEST_F(MountTest, WhatIsMountedFromElsewhereIsMountedAgain) {
+  constexpr char kMountInfo[] = "/proc/self/mountinfo";
+  node_.files.AddFile(kMountInfo, "31 22 0:50 / /home rw - nfs4 oldnfs:/home rw\n");
+  Status("home.mount").active_state = "active";
+  node_.units.units["home.mount"].job_error = absl::AbortedError("busy");
+  EXPECT_EQ(Fields(*Make(Step(kHome))), (std::vector<std::string>{"unit", "mounted"}));
+  EXPECT_FALSE(Make(Step(kHome))->Apply(observer_).ok());
+  EXPECT_EQ(Fields(*Make(Step(kHome))), std::vector<std::string>{"state"});
+  node_.units.units["home.mount"].job_error = absl::OkStatus();
+  ExpectConverges(Step(kHome), {"state"});
+  EXPECT_EQ(node_.units.log().back(), "restart home.mount");
+}
+
+// To mount again what was mounted by a unit that is there would end the jobs that use it.
+TEST_F(MountTest, WhatIsMountedUnderAUnitThatIsThereIsLeftAlone) {
+  ExpectConverges(Step(kHome), {"unit", "state"});
+  node_.files.AddFile("/proc/self/mountinfo", "31 22 0:50 / /home rw - nfs4 files:/home rw\n");
+  ExpectInSync(Step(kHome));
+  ASSERT_OK(Make(Step(kHome))->Apply(observer_));
+  EXPECT_EQ(node_.units.log().back(), "start home.mount");
+  ExpectConverges(Step(absl::StrCat(kHome, " options: 'noatime'")), {"options"});
+  EXPECT_EQ(node_.units.log().back(), "reload home.mount");
+}
+
+TEST_F(MountTest, WhatIsMountedAlreadyTakesTheOptions) {
+  node_.files.AddFile("/proc/self/mountinfo", "31 22 0:50 / /home rw - nfs4 nfs1:/home rw\n");
+  Status("home.mount").active_state = "active";
+  ExpectConverges(Step(kHome), {"unit"});
+  EXPECT_EQ(node_.units.log().back(), "reload home.mount");
 }
 
 TEST_F(MountTest, DefinedIsNotMounted) {

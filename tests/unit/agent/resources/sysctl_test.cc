@@ -26,6 +26,23 @@ TEST(CanonicalParameter, TakesBothSpellings) {
   }
 }
 
+TEST(FindParameter, ReadsAFileAsSystemdDoes) {
+  constexpr char kText[] =
+      "# vm.swappiness = 1\n;vm.swappiness = 2\nvm/swappiness=3\n -vm.swappiness = 4  5 \n"
+      "vm.* = 6\n-vm.swappiness\nnet/ipv4/conf/eth0.100/forwarding = 7\n";
+  const auto found = FindParameter(kText, "vm.swappiness");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->number, 4);
+  EXPECT_EQ(found->value, "4 5");
+  EXPECT_EQ(FindParameter(kText, "net.ipv4.conf.eth0/100.forwarding")->number, 7);
+  EXPECT_FALSE(FindParameter(kText, "vm.dirty_ratio").has_value());
+}
+
+constexpr char kBoth[] =
+    "sysctls { name: 'net' values { key: 'vm.swappiness' value: '10' } "
+    "values { key: 'net.ipv4.tcp_rmem' value: '1 2 3' } }";
+constexpr char kOne[] = "sysctls { name: 'net' values { key: 'vm.swappiness' value: '10' } }";
+
 class SysctlTest : public ResourceTest {
  protected:
   SysctlTest() {
@@ -54,6 +71,30 @@ TEST_F(SysctlTest, SetsNowAndAtBoot) {
   Set("vm/swappiness", "60\n");
   ExpectConverges("sysctl { key: 'vm.swappiness' value: '10' }", {"vm.swappiness"});
   ExpectConverges("sysctl { key: 'net.ipv4.tcp_rmem' value: '4096  87380 6291456' }", {"at boot"});
+}
+
+// The boot would undo it.
+TEST_F(SysctlTest, AFileThatTheBootReadsLaterIsRefused) {
+  const char* const kStep = "sysctl { key: 'vm.swappiness' value: '10' }";
+  node_.files.AddFile("/etc/sysctl.conf", "#vm.swappiness=5\nvm/swappiness = 60\n");
+  node_.files.AddLink("/etc/sysctl.d/99-sysctl.conf", "/etc/sysctl.conf");
+  EXPECT_THAT(Make(kStep)->Check(), StatusIs(absl::StatusCode::kFailedPrecondition, Said()));
+  EXPECT_THAT(Make(kOne)->Check(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("99-sysctl.conf")));
+  ExpectInSync("sysctl { key: 'vm.swappiness' state: PRESENCE_ABSENT }");
+  // The last one counts.
+  node_.files.AddFile("/usr/lib/sysctl.d/zz-site.conf", "vm.swappiness = 10\n");
+  ExpectConverges(kStep, {"vm.swappiness", "at boot"});
+  // Hidden by a file of its name.
+  node_.files.AddFile("/run/sysctl.d/zz-site.conf", "");
+  EXPECT_FALSE(Make(kStep)->Check().ok());
+  node_.files.AddFile("/etc/sysctl.conf", "vm.swappiness = 10\n");
+  ExpectInSync(kStep);
+  // Those before it, and those of other sets, which may be about to give the key away.
+  node_.files.AddFile("/usr/lib/sysctl.d/50-default.conf", "vm.swappiness = 60\n");
+  node_.files.AddFile("/etc/sysctl.d/60-muster-zz.conf", "vm.swappiness = 20\n");
+  node_.files.AddFile("/etc/sysctl.d/99-notes.txt", "vm.swappiness = 20\n");
+  ExpectInSync(kStep);
 }
 
 TEST_F(SysctlTest, AbsentGoesBackToWhatWasBefore) {
@@ -97,11 +138,6 @@ TEST_F(SysctlTest, NamesWhatCannotBe) {
   EXPECT_THAT(TryMake("sysctls { name: 'a' values { key: 'a.b' } values { key: 'a/b' } }").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
-
-constexpr char kBoth[] =
-    "sysctls { name: 'net' values { key: 'vm.swappiness' value: '10' } "
-    "values { key: 'net.ipv4.tcp_rmem' value: '1 2 3' } }";
-constexpr char kOne[] = "sysctls { name: 'net' values { key: 'vm.swappiness' value: '10' } }";
 
 TEST_F(SysctlTest, ASetUndoesWhatIsTakenOut) {
   ExpectConverges(kBoth, {"net.ipv4.tcp_rmem", "vm.swappiness", "at boot"});

@@ -1,5 +1,7 @@
-#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/agent/resources/resource_test.h"
+
+#include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 
 namespace muster::agent {
 namespace {
@@ -58,6 +60,30 @@ TEST_F(UnitTest, KnowsWhichStatesOfItsFileMeanThatItStartsAtBoot) {
       ExpectConverges(R"(unit { name: "a.service" enabled: false })", {"enabled"});
     }
   }
+}
+
+// systemd calls its unit "generated" in either case and refuses to change its links.
+TEST_F(UnitTest, AnInitScriptIsEnabledAndDisabledBySystemctl) {
+  Status("old.service").unit_file_state = "generated";
+  std::string state = "enabled";
+  node_.processes.On("systemctl is-enabled -- old.service", [&](const sys::ProcessSpec&) {
+    return testing::FakeProcessRunner::Prints(state + "\n", state == "enabled" ? 0 : 1);
+  });
+  for (const char* verb : {"enable", "disable"})
+    node_.processes.On(absl::StrCat("systemctl ", verb, " -- old.service"),
+                       [&state, verb](const sys::ProcessSpec&) {
+                         state = absl::StrCat(verb, "d");
+                         return sys::ProcessResult{};
+                       });
+  ExpectInSync(R"(unit { name: "old.service" enabled: true })");
+  ExpectConverges(R"(unit { name: "old.service" enabled: false })", {"enabled"});
+  EXPECT_EQ(state, "disabled");
+  ExpectInSync(R"(unit { name: "old.service" enabled: false })");
+  ExpectConverges(R"(unit { name: "old.service" enabled: true })", {"enabled"});
+  EXPECT_THAT(node_.units.log(), IsEmpty());
+  // Generated from something else, such as /etc/fstab: it starts at boot because that is there.
+  state = "generated";
+  ExpectInSync(R"(unit { name: "old.service" enabled: true })");
 }
 
 TEST_F(UnitTest, SaysThatAUnitThatOnlyNamesOthersIsNeitherEnabledNorDisabled) {

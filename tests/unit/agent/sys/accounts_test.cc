@@ -1,5 +1,8 @@
 #include "agent/sys/accounts.h"
 
+#include <fstream>
+#include <string>
+
 #include <gmock/gmock.h>
 
 #include "tests/fakes/fake_process_runner.h"
@@ -38,6 +41,30 @@ TEST_F(AccountsTest, FindsTheSystemsOwnAccounts) {
   EXPECT_EQ(accounts_.FindGroup("no-such-group").value(), std::nullopt);
   EXPECT_EQ(accounts_.UserName(3999999999).value(), std::nullopt);
   EXPECT_EQ(accounts_.GroupName(3999999999).value(), std::nullopt);
+}
+
+// useradd makes, and usermod changes, only accounts of the node's own file.
+TEST_F(AccountsTest, TakesOnlyAccountsOfTheNodesOwnFileForIts) {
+  const std::string path = ::testing::TempDir() + "/accounts_test.passwd";
+  // Longer than the first buffer, and lines that are none.
+  std::ofstream(path) << "# none\n\nann:x:1001:0:" << std::string(20000, 'a')
+                      << ":/home/ann:/bin/sh\n"
+                      << "eve:x:1002:0:Eve:/home/eve:/bin/bash\n";
+  SystemAccounts accounts(processes_, path);
+  const auto eve = accounts.FindUser("eve");
+  ASSERT_OK(eve);
+  ASSERT_TRUE(eve->has_value());
+  EXPECT_EQ((*eve)->uid, 1002u);
+  EXPECT_EQ((*eve)->home, "/home/eve");
+  EXPECT_EQ(accounts.FindUser("root").value(), std::nullopt) << "the name service knows it";
+  EXPECT_EQ(accounts.FindAnyUser("root").value()->home, "/root");
+  ASSERT_OK(accounts.RemoveUser("root"));
+  ASSERT_OK(accounts.SaveUser({.name = "eve", .shell = "/bin/sh"}));
+  ASSERT_OK(accounts.SaveUser({.name = "root", .uid = 0}));
+  EXPECT_THAT(processes_.commands(),
+              ElementsAre("usermod --shell /bin/sh -- eve",
+                          "useradd --no-create-home --gid root --uid 0 -- root"));
+  EXPECT_FALSE(SystemAccounts(processes_, path + ".none").FindUser("eve").ok());
 }
 
 TEST_F(AccountsTest, CreatesAndModifies) {

@@ -167,7 +167,7 @@ TEST_F(AptTest, ForeseesATransaction) {
 TEST_F(AptTest, FindsNewerVersionsOfWhatIsInstalled) {
   files_.AddFile(kStatusFile, absl::StrCat(Stanza("bash", "installed"), Stanza("curl", "installed"),
                                            Stanza("old-kernel", "config-files")));
-  processes_.On("apt-get --simulate --yes --quiet -o Debug::NoLocking=true upgrade --with-new-pkgs",
+  processes_.On("apt-get --simulate",
                 FakeProcessRunner::Prints("Inst bash [1] (2 Debian:12.4/stable [amd64])\n"
                                           "Inst curl [1] (3 Debian:12.4/stable [amd64])\n"
                                           "Inst new-kernel (9 Debian:12.4/stable [amd64])\n"));
@@ -179,6 +179,7 @@ TEST_F(AptTest, FindsNewerVersionsOfWhatIsInstalled) {
     return found;
   };
   EXPECT_THAT(names(UpgradeScope::kAll), ElementsAre("bash 1 2", "curl 1 3"));
+  EXPECT_THAT(processes_.commands().back(), HasSubstr(" upgrade --with-new-pkgs"));
   // A security update of curl is in its candidate, too, which comes from elsewhere; that of bash is
   // installed.
   processes_.On("apt-cache madison -- bash curl",
@@ -224,6 +225,33 @@ TEST_F(AptTest, FetchesTheListsOnceAndAfterARepositoryChanged) {
   ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
   ASSERT_OK(apt_.Apply({.remove = {"munge"}}, observer_));
   EXPECT_THAT(steps_, ElementsAre("update", "install munge", "install munge-"));
+}
+
+// An unknown name is a regular expression to apt-get unless it is told otherwise, and one that ends
+// with a dash is a removal.
+TEST_F(AptTest, TakesNamesForNothingElse) {
+  ASSERT_OK(apt_.Query({"g++", "libstdc++6", "libc6:i386", "linux-image-6.1.0-18-amd64"}, false));
+  for (const char* name : {"", "munge-", "libc6:i386-", "standard^", "nvidia-*", "lib[ab]", "~i",
+                           "?installed", "-y", "tool/stable", "a b"})
+    EXPECT_EQ(apt_.Query({name}, false).status().code(), absl::StatusCode::kInvalidArgument)
+        << name;
+  EXPECT_THAT(apt_.Query({"munge-"}, false), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  ASSERT_OK(apt_.Apply({.install = {"munge"}}, observer_));
+  EXPECT_THAT(processes_.commands().back(), HasSubstr("APT::Cmd::Pattern-Only=true"));
+  processes_.On("apt-get --simulate", FakeProcessRunner::Prints(""));
+  ASSERT_OK(apt_.Preview({.install = {"munge"}}));
+  EXPECT_THAT(processes_.commands().back(),
+              AllOf(HasSubstr("--simulate"), HasSubstr("APT::Cmd::Pattern-Only=true")));
+}
+
+TEST_F(AptTest, ChoosesTheSameVersionsOnEveryNode) {
+  constexpr char kOption[] = "APT::Get::Always-Include-Phased-Updates=true";
+  processes_.On("apt-get --simulate", FakeProcessRunner::Prints(""));
+  ASSERT_OK(apt_.Upgrades(UpgradeScope::kAll));
+  EXPECT_THAT(processes_.commands().back(), AllOf(HasSubstr("--simulate"), HasSubstr(kOption)));
+  ASSERT_OK(apt_.Apply({.install = {"bash=2"}, .only_upgrade = true}, observer_));
+  EXPECT_THAT(processes_.commands(),
+              Contains(AllOf(HasSubstr("--only-upgrade"), HasSubstr(kOption))));
 }
 
 TEST_F(AptTest, AsksForNothingAndSurvivesTheAgent) {

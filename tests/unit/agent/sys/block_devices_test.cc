@@ -106,6 +106,8 @@ TEST_F(SignaturesTest, AreReadFromBlockDevicesOnly) {
   EXPECT_THAT(devices.Probe(path_), StatusIs(absl::StatusCode::kInvalidArgument, _));
   EXPECT_THAT(devices.Probe(path_ + "x"), StatusIs(absl::StatusCode::kNotFound, _));
   EXPECT_THAT(devices.Probe("/dev/null"), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(devices.Number(path_), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(devices.Number(path_ + "x"), StatusIs(absl::StatusCode::kNotFound, _));
 }
 
 TEST_F(SignaturesTest, ADiskWithoutSizeIsNotEmpty) {

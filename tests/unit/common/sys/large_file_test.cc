@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <string>
@@ -53,6 +54,21 @@ TEST_F(LargeFileTest, PlaceFileCopiesOrMoves) {
     EXPECT_EQ(files_.Stat(Path("from"))->has_value(), !may_move);
   }
   EXPECT_THAT(files_.List(dir_.path()).value(), ElementsAre("to"));
+}
+
+// A file that is moved keeps the label of the folder that it comes from.
+TEST_F(LargeFileTest, PlaceFileCopiesAFileWithALabelToAnotherFolder) {
+  ASSERT_OK(files_.WriteAtomically(Path("from"), content_, {}));
+  constexpr absl::string_view kLabel = "system_u:object_r:var_lib_t:s0";
+  if (::setxattr(Path("from").c_str(), "security.selinux", kLabel.data(), kLabel.size(), 0) != 0)
+    GTEST_SKIP() << "labels cannot be set here";
+  ASSERT_OK(files_.MakeDirectory(Path("elsewhere"), 0755));
+  ASSERT_OK(PlaceFile(Path("from"), Path("elsewhere/to"), {.mode = 0600}, /*may_move=*/true));
+  EXPECT_TRUE(files_.Stat(Path("from"))->has_value());
+  EXPECT_EQ(files_.Read(Path("elsewhere/to")).value(), content_);
+  // It is right in its own folder.
+  ASSERT_OK(PlaceFile(Path("from"), Path("to"), {.mode = 0600}, /*may_move=*/true));
+  EXPECT_FALSE(files_.Stat(Path("from"))->has_value());
 }
 
 TEST_F(LargeFileTest, PlaceFileLeavesAFileWithSeveralNamesAlone) {

@@ -2,9 +2,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -21,6 +25,20 @@
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
 #include "tests/fixtures/unreapable.h"
+
+namespace {
+
+// How far the wall clock of this test program is ahead of the machine's.
+std::atomic<int64_t> wall_clock_step_seconds = 0;
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
+  const int result = static_cast<int>(::syscall(SYS_clock_gettime, clock, now));
+  if (result == 0 && clock == CLOCK_REALTIME) now->tv_sec += wall_clock_step_seconds.load();
+  return result;
+}
 
 namespace muster::sys {
 namespace {
@@ -135,6 +153,26 @@ TEST(Process, StopsTheWholeGroupAtTheTimeout) {
   };
   for (int tries = 0; tries < 3000 && !is_over(); ++tries) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_TRUE(is_over()) << stat();
+}
+
+// As after a boot, when the time service sets the clock while apt is at work. Abseil asks for the
+// time every two seconds and counts the processor's cycles in between.
+TEST(Process, IsNotEndedByAStepOfTheWallClock) {
+  const auto has_stepped = [before = absl::Now()] {
+    return absl::Now() - before >= absl::Hours(1);
+  };
+  ProcessSpec spec = Shell("echo begun; sleep 3; echo done");
+  spec.timeout = absl::Minutes(10);
+  spec.on_line = [](absl::string_view) { wall_clock_step_seconds = 3600; };
+  const ProcessResult result = RealProcessRunner().Run(spec).value();
+  EXPECT_TRUE(has_stepped());
+  wall_clock_step_seconds = 0;
+  for (int tries = 0; tries < 1000 && has_stepped(); ++tries)
+    absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_FALSE(has_stepped()) << "the tests that follow have the wrong time";
+  EXPECT_TRUE(result.ok());
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_EQ(result.out, "begun\ndone\n");
 }
 
 // "": there is no such process.
