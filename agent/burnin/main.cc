@@ -42,9 +42,9 @@ void StopAtSignals() {
 }
 
 int PrintMetrics(const CommandLine& line) {
-  std::string text = MetricsText(SampleGpus(), line.expected_gpus);
+  sys::RealFileSystem files;
+  std::string text = MetricsText(SampleGpus(files), line.expected_gpus);
   if (line.metrics_of_power) {
-    sys::RealFileSystem files;
     sys::RealProcessRunner processes;
     sys::ProcessControl control;
     if (const std::optional<double> watts = PowerMeter(files, processes).Watts(control))
@@ -54,8 +54,7 @@ int PrintMetrics(const CommandLine& line) {
     std::fputs(text.c_str(), stdout);
     return 0;
   }
-  const absl::Status written =
-      sys::RealFileSystem().WriteAtomically(line.metrics_file, text, {.mode = 0644});
+  const absl::Status written = files.WriteAtomically(line.metrics_file, text, {.mode = 0644});
   if (!written.ok())
     std::fprintf(stderr, "muster-burnin: %s\n", std::string(written.message()).c_str());
   return written.ok() ? 0 : 1;

@@ -139,6 +139,10 @@ constexpr ParameterSpec kSlurmNodeParameters[] = {
      .help = "how long slurmd may take to register, for instance after a boot",
      .min = 0,
      .max = 3600},
+    {.name = "count-gpus",
+     .type = ParameterType::kFlag,
+     .default_text = "true",
+     .help = "whether Slurm must have the GPUs that the driver lists"},
 };
 constexpr MetricSpec kSlurmNodeMetrics[] = {
     {"slurm_memory_margin_mib", "MiB", "", Better::kNeither, "memory that Slurm does not allocate"},

@@ -20,10 +20,15 @@ namespace {
 constexpr absl::Duration kCountersTimeout = absl::Seconds(20);
 constexpr absl::Duration kLogTimeout = absl::Seconds(20);
 
-// As DCGM's diagnostics tolerate them by default (dcgm_diag: max_pcie_replays 80, NVLink's CRC
-// errors 100): a link repeats a damaged packet by itself.
-constexpr double kToleratedReplays = 80;
-constexpr double kToleratedCrcErrors = 100;
+// A link repeats a damaged packet by itself. DCGM's diagnostics tolerate 80 replays of PCIe in runs
+// of minutes, and 100 checksum errors of NVLinks in a second; in longer runs as many replays a
+// minute are tolerated as health tolerates by default (pcie_replay.per_minute), and of NVLink as
+// many as it does in a day (nvlink_replay.per_day).
+constexpr Tolerance kToleratedPcieReplays = {.in_all = 80, .per_second = 8.0 / 60};
+constexpr Tolerance kToleratedNvlinkReplays = {.in_all = 100};
+constexpr Tolerance kToleratedCrcErrors = {.in_all = 100, .per_second = 100};
+
+constexpr Tolerance kNone = {};
 
 // The driver tells of a program that ended, ours or another one.
 constexpr int kEndedPrograms[] = {43, 45};
@@ -53,26 +58,26 @@ std::optional<double> Link(const NvmlDevice& device) {
 }
 
 constexpr ErrorCounter kCounters[] = {
-    {"ecc_uncorrected", "ecc_uncorrected", 0, "uncorrectable errors of its memory",
+    {"ecc_uncorrected", "ecc_uncorrected", kNone, "uncorrectable errors of its memory",
      "reset the GPU (nvidia-smi -r)",
      [](const NvmlDevice& gpu) {
        return Told(gpu.EccErrors(nvml::kUncorrected, nvml::kVolatileEcc));
      }},
-    {"ecc_corrected", "errors_under_load", 0, "corrected errors of its memory",
+    {"ecc_corrected", "errors_under_load", kNone, "corrected errors of its memory",
      "run gpu-memory; if they come again, replace the GPU",
      [](const NvmlDevice& gpu) {
        return Told(gpu.EccErrors(nvml::kCorrected, nvml::kVolatileEcc));
      }},
-    {"remapped_rows", "errors_under_load", 0, "rows of its memory that were replaced",
+    {"remapped_rows", "errors_under_load", kNone, "rows of its memory that were replaced",
      "reset the GPU (nvidia-smi -r) and run gpu-memory", &Remapped},
-    {"retired_pages", "errors_under_load", 0, "pages of its memory that were retired",
+    {"retired_pages", "errors_under_load", kNone, "pages of its memory that were retired",
      "reset the GPU (nvidia-smi -r) and run gpu-memory", &Retired},
-    {"pcie_replays", "errors_under_load", kToleratedReplays, "PCIe packets that were sent again",
-     "reseat the card, check the riser",
+    {"pcie_replays", "errors_under_load", kToleratedPcieReplays,
+     "PCIe packets that were sent again", "reseat the card, check the riser",
      [](const NvmlDevice& gpu) { return Told(gpu.PcieReplays()); }},
-    {"nvlink_recovery", "errors_under_load", 0, "recoveries of NVLinks",
+    {"nvlink_recovery", "errors_under_load", kNone, "recoveries of NVLinks",
      "check the bridge or the baseboard", &Link<nvml::kLinkRecovery>},
-    {"nvlink_replay", "errors_under_load", kToleratedCrcErrors,
+    {"nvlink_replay", "errors_under_load", kToleratedNvlinkReplays,
      "NVLink packets that were sent again", "check the bridge or the baseboard",
      &Link<nvml::kLinkReplay>},
     {"nvlink_crc_flit", "errors_under_load", kToleratedCrcErrors, "checksum errors of NVLinks",
@@ -94,7 +99,7 @@ bool ReadLog(CheckContext& context, const sys::LineCallback& take) {
 absl::Span<const ErrorCounter> ErrorCounters() { return kCounters; }
 
 void JudgeNewErrors(const Gpu& gpu, const ErrorCounts& before, const ErrorCounts& after,
-                    CheckResult& result) {
+                    absl::Duration between, CheckResult& result) {
   std::vector<std::string> lacking;
   for (size_t i = 0; i < std::size(kCounters); ++i) {
     const ErrorCounter& counter = kCounters[i];
@@ -106,7 +111,11 @@ void JudgeNewErrors(const Gpu& gpu, const ErrorCounts& before, const ErrorCounts
     // A driver that was loaded anew counts from 0.
     const double grown = *after[i] >= *before[i] ? *after[i] - *before[i] : *after[i];
     AddMetric(result, "new_errors", counter.name, gpu.uuid, grown);
-    if (grown <= counter.tolerated) continue;
+    const Tolerance& tolerated = counter.tolerated;
+    if (grown <= tolerated.in_all ||
+        grown <= tolerated.per_second * absl::ToDoubleSeconds(between)) {
+      continue;
+    }
     AddFault(result, counter.fault, gpu.uuid,
              absl::StrCat(Describe(gpu), ": ", counter.name, " grew by ", grown,
                           " during the check (", counter.what, "): ", counter.remedy));
@@ -117,7 +126,7 @@ void JudgeNewErrors(const Gpu& gpu, const ErrorCounts& before, const ErrorCounts
 }
 
 ErrorWatch::ErrorWatch(CheckContext& context, const Gpus& gpus)
-    : context_(context), gpus_(gpus), before_(Read()) {
+    : context_(context), gpus_(gpus), before_(Read()), began_(context.clock.Now()) {
   ReadLog(context_, [this](absl::string_view line) {
     if (const std::optional<double> at = KernelTimeOf(line)) log_end_ = at;
   });
@@ -159,10 +168,11 @@ void ErrorWatch::AddXids(CheckResult& result) {
 }
 
 void ErrorWatch::Finish(CheckResult& result) {
+  const absl::Duration between = context_.clock.Now() - began_;
   const std::optional<std::vector<ErrorCounts>> after = Read();
   if (before_.has_value() && after.has_value()) {
     for (size_t i = 0; i < gpus_.chosen.size(); ++i)
-      JudgeNewErrors(gpus_.chosen[i], (*before_)[i], (*after)[i], result);
+      JudgeNewErrors(gpus_.chosen[i], (*before_)[i], (*after)[i], between, result);
   } else {
     const bool said = std::any_of(result.faults.begin(), result.faults.end(),
                                   [](const Fault& fault) { return fault.code == "driver_hangs"; });

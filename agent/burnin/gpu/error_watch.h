@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "agent/burnin/check.h"
 #include "agent/burnin/gpu/gpus.h"
@@ -13,11 +14,17 @@
 
 namespace muster::burnin {
 
+// The new errors that are no fault: `in_all`, or, where that is more, as many `per_second`.
+struct Tolerance {
+  double in_all = 0;
+  double per_second = 0;
+};
+
 // A counter of one GPU that never falls while the driver stays loaded.
 struct ErrorCounter {
   const char* name;   // variant of new_errors
   const char* fault;  // for more than `tolerated` new errors
-  double tolerated;
+  Tolerance tolerated;
   const char* what;  // "rows of its memory were replaced"
   const char* remedy;
   // nullopt: the GPU does not report it.
@@ -28,10 +35,10 @@ absl::Span<const ErrorCounter> ErrorCounters();
 // The values of ErrorCounters(), in their order.
 using ErrorCounts = std::vector<std::optional<double>>;
 
-// Adds the metric new_errors for each counter that was read twice, and the faults. A counter that
-// could be read before but not after makes the result unknown. Pure.
+// Adds the metric new_errors for each counter that was read twice, with this time between, and the
+// faults. A counter that could be read before but not after makes the result unknown. Pure.
 void JudgeNewErrors(const Gpu& gpu, const ErrorCounts& before, const ErrorCounts& after,
-                    CheckResult& result);
+                    absl::Duration between, CheckResult& result);
 
 // Reads the counters of all chosen GPUs, and the end of the kernel's log, when it is made and again
 // in Finish(), and judges the difference. Not thread-safe.
@@ -50,6 +57,7 @@ class ErrorWatch {
   CheckContext& context_;
   const Gpus gpus_;
   std::optional<std::vector<ErrorCounts>> before_;
+  const absl::Time began_;         // when they were read
   std::optional<double> log_end_;  // seconds since the boot of the log's last line
 };
 

@@ -21,13 +21,15 @@ constexpr size_t kPage = 4096;
 
 }  // namespace
 
+std::string PciFolder(absl::string_view address) { return absl::StrCat(kDevices, "/", address); }
+
 absl::StatusOr<std::vector<std::string>> GpuSlots(sys::FileSystem& files) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(std::string(kDevices)));
   std::vector<std::string> slots;
   const auto begins_with = [&](const std::string& name, absl::string_view file,
                                absl::string_view prefix) {
     const absl::StatusOr<std::string> text =
-        files.Read(absl::StrCat(kDevices, "/", name, "/", file), kPage);
+        files.Read(absl::StrCat(PciFolder(name), "/", file), kPage);
     return text.ok() && absl::StartsWith(*text, prefix);
   };
   for (const std::string& name : names) {

@@ -5,12 +5,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::sys {
 class FileSystem;
 }
 
 namespace muster::burnin {
+
+// The folder of a device in /sys, by its address on the PCI bus.
+std::string PciFolder(absl::string_view address);
 
 // Addresses of NVIDIA's display controllers on the PCI bus, sorted: "0000:3b:00.0". An error: the
 // machine has no such bus.

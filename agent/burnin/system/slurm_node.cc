@@ -127,13 +127,17 @@ CheckResult RunSlurmNodeCheck(CheckContext& context) {
   result.faults = std::move(service.faults);
   if (!service.unknown.empty()) AddUnknown(result, service.unknown);
   if (!service.node.has_value()) return result;
-  const absl::StatusOr<std::vector<std::string>> gpus = context.files.List(kGpusFolder);
-  if (!gpus.ok() && !absl::IsNotFound(gpus.status()))
-    AddUnknown(result, absl::StrCat(kGpusFolder, ": ", gpus.status().message()));
-  else
-    for (Fault& fault : CompareWithSlurm(*service.node, machine->hardware,
-                                         gpus.ok() ? static_cast<int64_t>(gpus->size()) : 0))
-      result.faults.push_back(std::move(fault));
+  std::optional<int64_t> gpus;
+  if (context.parameters.Flag("count-gpus")) {
+    const absl::StatusOr<std::vector<std::string>> listed = context.files.List(kGpusFolder);
+    if (listed.ok() || absl::IsNotFound(listed.status())) {
+      gpus = listed.ok() ? static_cast<int64_t>(listed->size()) : 0;
+    } else {
+      AddUnknown(result, absl::StrCat(kGpusFolder, ": ", listed.status().message()));
+    }
+  }
+  for (Fault& fault : CompareWithSlurm(*service.node, machine->hardware, gpus))
+    result.faults.push_back(std::move(fault));
   const SlurmHardware& configured = service.node->hardware;
   if (configured.memory_mib.has_value() && machine->hardware.memory_mib.has_value())
     AddMetric(result, "slurm_memory_margin_mib", "", "",

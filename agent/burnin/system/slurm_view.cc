@@ -132,7 +132,7 @@ absl::StatusOr<SlurmNodeLine> ParseSlurmNodeLine(absl::string_view text) {
 }
 
 std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardware& found,
-                                    int64_t gpus) {
+                                    std::optional<int64_t> gpus) {
   std::vector<Fault> faults;
   const SlurmHardware& configured = slurm.hardware;
   const struct {
@@ -168,9 +168,9 @@ std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardw
     faults.push_back(Make("slurm_memory",
                           differs("RealMemory", *configured.memory_mib, " MiB", *found.memory_mib,
                                   "slurmd -C finds", "look for a missing memory module")));
-  if (!slurm.has_gpu_slices && slurm.gpus != gpus)
+  if (gpus.has_value() && !slurm.has_gpu_slices && slurm.gpus != *gpus)
     faults.push_back(
-        Make("slurm_gpus", differs("Gres=gpu", slurm.gpus, "", gpus, "the driver lists",
+        Make("slurm_gpus", differs("Gres=gpu", slurm.gpus, "", *gpus, "the driver lists",
                                    "look for a GPU that has fallen off the bus, and "
                                    "whether the driver is loaded")));
   return faults;

@@ -43,10 +43,10 @@ absl::StatusOr<SlurmdLine> ParseSlurmdLine(absl::string_view text);
 absl::StatusOr<SlurmNodeLine> ParseSlurmNodeLine(absl::string_view text);
 
 // Adds a fault where Slurm expects another machine than this one, or other GPUs than those `gpus`
-// that the driver lists. Slurm may be configured with less memory than there is, and with one CPU
-// per core. Pure.
+// that the driver lists; without `gpus` they are not compared. Slurm may be configured with less
+// memory than there is, and with one CPU per core. Pure.
 std::vector<Fault> CompareWithSlurm(const SlurmNodeLine& slurm, const SlurmHardware& found,
-                                    int64_t gpus);
+                                    std::optional<int64_t> gpus);
 
 // The words of a state in which Slurm starts no job, whether or not the node is drained; empty:
 // none. A drain is not one of them.

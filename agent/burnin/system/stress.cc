@@ -19,6 +19,7 @@ namespace {
 // Column of "bogo ops/s (real time)" after "stress-ng: metrc: [PID] STRESSOR".
 constexpr size_t kRateColumn = 5;
 constexpr absl::Duration kStressGrace = absl::Seconds(60);
+constexpr absl::Duration kVersionTimeout = absl::Seconds(10);
 
 struct Stressor {
   const char* name;
@@ -46,6 +47,14 @@ std::vector<std::string> LinesWith(absl::string_view output, absl::string_view w
   return lines;
 }
 
+// Versions count bogus operations differently: each has its own history. "stress-ng" where it does
+// not say which it is.
+std::string StressTool(CheckContext& context) {
+  const auto run = RunTool(context, {"stress-ng", "--version"}, kVersionTimeout, "stress-ng");
+  const std::string version = run.ok() ? StressVersion(run->output) : "";
+  return version.empty() ? "stress-ng" : absl::StrCat("stress-ng ", version);
+}
+
 CheckResult Run(CheckContext& context, const Stressor& stressor) {
   const absl::Duration duration = absl::Seconds(context.parameters.Number("duration"));
   std::vector<std::string> argv = {"stress-ng"};
@@ -61,7 +70,7 @@ CheckResult Run(CheckContext& context, const Stressor& stressor) {
   const auto run = RunTool(context, std::move(argv), duration + kStressGrace, "stress-ng");
   if (!run.ok()) return Unknown(std::string(run.status().message()));
   CheckResult result;
-  result.tools.push_back("stress-ng");
+  result.tools.push_back(StressTool(context));
   const std::optional<double> rate = StressRate(run->output, stressor.name);
   if (rate.has_value()) AddMetric(result, stressor.metric, "", "", *rate);
   std::vector<std::string> failures = StressFailures(run->output);
@@ -99,6 +108,14 @@ std::optional<double> StressRate(absl::string_view output, absl::string_view str
       return rate;
   }
   return std::nullopt;
+}
+
+std::string StressVersion(absl::string_view output) {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(output, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  return words.size() > 2 && words[0] == "stress-ng," && words[1] == "version"
+             ? std::string(words[2])
+             : "";
 }
 
 std::vector<std::string> StressFailures(absl::string_view output) {

@@ -13,6 +13,8 @@ namespace muster::burnin {
 // Operations per second of real time, from the metrics of `stress-ng --metrics-brief` for
 // `stressor`.
 std::optional<double> StressRate(absl::string_view output, absl::string_view stressor);
+// "0.15.06", from the output of `stress-ng --version`; "": it is something else.
+std::string StressVersion(absl::string_view output);
 // Lines that report a failed verification.
 std::vector<std::string> StressFailures(absl::string_view output);
 // The number of its workers that the kernel killed for lack of memory, as `--oomable --verbose`

@@ -7,21 +7,20 @@
 #include "agent/facts/sysfs.h"
 #include "agent/health/probes/probe.h"
 #include "common/base/clock.h"
+#include "common/health/infiniband.h"
 
 namespace muster::agent::health {
 namespace {
 
 constexpr size_t kMaxPorts = 32;
 
-// How much an error counts (see common/health/limits.cc), and where its counter, of 16 or 8 bits
-// in the port (PortCounters), stops.
+// How much an error counts (see common/health/limits.cc).
 struct ErrorCounter {
   const char* name;
   double weight;
-  int64_t maximum;
 };
 constexpr ErrorCounter kCounters[] = {
-    {"symbol_error", 1, 0xffff}, {"link_error_recovery", 10, 0xff}, {"link_downed", 60, 0xff}};
+    {"symbol_error", 1}, {"link_error_recovery", 10}, {"link_downed", 60}};
 
 class InfinibandProbe final : public Probe {
  public:
@@ -87,7 +86,7 @@ class InfinibandProbe final : public Probe {
       weighted += growth.in_hour * counter.weight;
       if (growth.in_hour > 0) absl::StrAppend(&evidence, " ", counter.name, " +", growth.in_hour);
       // Errors were seen, and whether there are more cannot be.
-      if (*value >= counter.maximum && growth.in_boot > 0)
+      if (*value >= muster::health::MaximumOfPortCounter(counter.name) && growth.in_boot > 0)
         absl::StrAppend(&stopped, stopped.empty() ? "" : ", ", counter.name);
     }
     if (!stopped.empty()) {

@@ -132,7 +132,8 @@ std::vector<MatrixNode> MatrixNodesOf(const PreparedSuite& prepared) {
     const auto uplink = uplinks.find(node.switch_name);
     nodes.push_back({node.name, node.switch_name, hardware.network_gbits_per_s.value_or(0),
                      uplink == uplinks.end() ? 0 : uplink->second,
-                     hardware.infiniband_rate.has_value() ? hardware.Name() : ""});
+                     hardware.infiniband_rate.has_value() ? hardware.Name() : "",
+                     hardware.network_interfaces});
   }
   return nodes;
 }

@@ -39,7 +39,7 @@ void LimitTemperature(const checks::CheckSpec& spec, const Expectation& expectat
   const bool takes_it = std::any_of(
       spec.parameters.begin(), spec.parameters.end(),
       [](const checks::ParameterSpec& parameter) { return parameter.name == kMaxTemperature; });
-  const std::optional<SourcedValue> limit = TemperatureLimitOf(expectation);
+  const std::optional<SourcedValue> limit = TemperatureLimitOf(expectation, expectation.gpu);
   if (!takes_it || !limit.has_value()) return;
   std::string& text = parameters[kMaxTemperature];
   double of_suite = 0;

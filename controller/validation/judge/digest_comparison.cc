@@ -23,9 +23,12 @@ void DigestComparison::Add(uint32_t check, const Measurement& measurement) {
     subjects[subject.id()] = &subject;
   }
   for (const v1::Digest& digest : measurement.result->digests()) {
-    if (HasGolden(measurement.expectation->gpu, digest.name())) continue;
     const auto subject = subjects.find(digest.subject());
     const bool is_known = subject != subjects.end();
+    const Expectation& expected = *measurement.expectation;
+    if (HasGolden(is_known ? ModelOf(expected, *subject->second) : expected.gpu, digest.name())) {
+      continue;
+    }
     const std::string model =
         is_known ? subject->second->model() : measurement.expectation->hardware.Name();
     groups_[{digest.name(), model}].push_back(

@@ -76,8 +76,10 @@ void FleetComparison::Add(uint32_t check, const Measurement& measurement) {
       population.better = value.better;
       population.parts = PartsOf(kind);
     }
-    // Peers are of one model, but only the inventory's expectation leads to its file.
-    if (population.model == nullptr) population.model = ModelOf(*measurement.expectation, kind);
+    // Peers are of one model, but the node's inventory may lead to another file, or to none.
+    if (population.model == nullptr && value.subject != nullptr) {
+      population.model = ModelOf(*measurement.expectation, *value.subject);
+    }
     population.values.push_back(
         {check, node, part->second.subject, part->second.slot, value.metric->value()});
   });

@@ -50,7 +50,7 @@ std::optional<v1::Finding> JudgeValue(const Measurement& measurement, const Hard
                         measurement.parameters_digest,
                         circumstances};
   const HardwareModel* const model =
-      value.subject == nullptr ? nullptr : ModelOf(*measurement.expectation, value.subject->kind());
+      value.subject == nullptr ? nullptr : ModelOf(*measurement.expectation, *value.subject);
   const RelativeLimit limit = model == nullptr ? RelativeLimit{5, 10} : model->history;
   const OutlierRule rule = RuleOf(limit, value.metric->unit());
   const std::optional<UsualRange> range = FindUsualRange(history.values(query), rule, kMinEarlier);

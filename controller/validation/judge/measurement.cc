@@ -34,11 +34,6 @@ void ForEachHardwareValue(const Measurement& measurement,
   }
 }
 
-const HardwareModel* ModelOf(const Expectation& expectation, absl::string_view kind) {
-  if (kind == "gpu") return expectation.gpu;
-  return kind == "nic" ? expectation.nic : nullptr;
-}
-
 OutlierRule RuleOf(const RelativeLimit& limit, absl::string_view unit) {
   OutlierRule rule;
   rule.deviations = limit.deviations;

@@ -41,10 +41,6 @@ struct HardwareValue {
 void ForEachHardwareValue(const Measurement& measurement,
                           const std::function<void(const HardwareValue&)>& take);
 
-// The model whose file limits what is usual for a part of this kind ("gpu", "nic"); nullptr: no
-// file knows it.
-const HardwareModel* ModelOf(const Expectation& expectation, absl::string_view kind);
-
 OutlierRule RuleOf(const RelativeLimit& limit, absl::string_view unit);
 
 // Where a usual range comes from: "median of 8 GPUs, ± 5 MAD, at least 5 %".

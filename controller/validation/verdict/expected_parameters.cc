@@ -93,6 +93,8 @@ constexpr Row kRows[] = {
      [](const Class& c, const Found& f) {
        return PortsOf(c, f).empty() ? std::string() : Plain(c.network_switches);
      }},
+    {"slurm-node", "count-gpus",
+     [](const Class& c, const Found&) { return std::string(c.gpu_count == 0 ? "false" : ""); }},
     {"disk", "paths", [](const Class& c, const Found&) { return Plain(c.disk_paths); }},
     {"file-systems", "paths",
      [](const Class& c, const Found&) { return Plain(c.required_mounts); }},

@@ -245,10 +245,10 @@ absl::StatusOr<HardwareClass> ReadHardwareClass(const Inventory& inventory, cons
 NodeTraits TraitsOf(const HardwareClass& expected, const FoundHardware& found) {
   NodeTraits traits;
   // A card without a driver is a GPU that does not work, unless the inventory says how many there
-  // are: 0 is for cards that nobody is to use.
+  // are. 0 is for cards that nobody is to use, whether or not they have a driver.
   const int wanted = expected.gpu_count.value_or(
       std::max(found.gpu_cards, expected.gpu_model.has_value() ? 1 : 0));
-  traits.gpus = std::max(wanted, found.gpus);
+  traits.gpus = expected.gpu_count == 0 ? 0 : std::max(wanted, found.gpus);
   traits.nics = found.nics || !expected.Port().empty();
   traits.rdma = found.rdma || expected.infiniband_ports > 0;
   traits.machine = !found.container;
@@ -304,8 +304,9 @@ absl::StatusOr<std::vector<RackPower>> RackPowers(
   return racks;
 }
 
-std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
-                                         const HardwareLibrary& library) {
+std::vector<std::string> CheckHardwareOf(
+    const Inventory& inventory, const HardwareLibrary& library,
+    const std::map<std::string, std::set<std::string>>& found_gpus) {
   std::vector<std::string> found;
   std::set<std::string> errors;  // a group's variable is reported once, not for each node
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> unknown;
@@ -319,8 +320,15 @@ std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
       }
       continue;
     }
-    if (expected->gpu_model && library.Find("gpu", *expected->gpu_model) == nullptr) {
-      unknown[{"gpu", *expected->gpu_model}].push_back(node.name);
+    std::set<std::string> gpus;
+    if (expected->gpu_model.has_value()) {
+      gpus = {*expected->gpu_model};
+    } else if (const auto names = found_gpus.find(node.name);
+               names != found_gpus.end() && expected->gpu_count != 0) {
+      gpus = names->second;
+    }
+    for (const std::string& gpu : gpus) {
+      if (library.Find("gpu", gpu) == nullptr) unknown[{"gpu", gpu}].push_back(node.name);
     }
     if (const std::string port = expected->Port();
         !port.empty() && library.Find("nic", port) == nullptr) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,8 +75,10 @@ absl::StatusOr<std::vector<RackPower>> RackPowers(
 
 // What is missing about the hardware in the inventory, a sentence each: models that no hardware
 // file knows, which are compared only with their peers, and the power of nodes with GPUs in racks
-// with a limit. Includes errors of ReadHardwareClass().
-std::vector<std::string> CheckHardwareOf(const Inventory& inventory,
-                                         const HardwareLibrary& library);
+// with a limit. `found_gpus`: by node, the names that drivers reported, which count where the
+// inventory has no gpu_model. Includes errors of ReadHardwareClass().
+std::vector<std::string> CheckHardwareOf(
+    const Inventory& inventory, const HardwareLibrary& library,
+    const std::map<std::string, std::set<std::string>>& found_gpus);
 
 }  // namespace muster::controller::validation

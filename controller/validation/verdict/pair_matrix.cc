@@ -48,11 +48,11 @@ const OneWay* OneWayOf(const checks::MetricSpec& metric) {
   return nullptr;
 }
 
-// Of nic-link's faults, these come from cables, transceivers and switch ports, the others from the
-// card and its slot.
+// Of the faults of ports, these come from cables, transceivers and switch ports, the others from
+// the card and its slot.
 bool SpeaksForLink(const std::string& code) {
   for (const char* word :
-       {"link_down", "link_flapped", "crc_errors", "wrong_speed", "half_duplex"}) {
+       {"link_down", "link_flapped", "crc_errors", "symbol_errors", "wrong_speed", "half_duplex"}) {
     if (code == word) return true;
   }
   return false;
@@ -228,8 +228,10 @@ class PairMatrixMaker::Rates {
       // The sending side counts them.
       if (!receives) measured.rate.retransmits = Retransmits(*pair.result);
     }
+    const bool is_other = IsOfOtherPort(*pair.result, nodes_[own->second].interfaces);
     for (const v1::Subject& subject : pair.result->subjects()) {
       if (subject.kind() != "nic" || ports.count(subject.id()) == 0) continue;
+      if (is_other) other_ports_.insert({own->second, subject.id()});
       const double speed = SpeedOf(subject);
       if (speed > 0) reported_speeds_[{own->second, subject.id()}] = speed;
     }
@@ -265,7 +267,9 @@ class PairMatrixMaker::Rates {
     for (auto& [port, speeds] : of_peers) std::sort(speeds.begin(), speeds.end());
     const auto speed_of = [&](uint32_t place, const std::string& interface, bool over_rdma) {
       const MatrixNode& node = nodes_[place];
-      if (!over_rdma && node.speed_gbits_per_s > 0) return node.speed_gbits_per_s;
+      if (!over_rdma && node.speed_gbits_per_s > 0 && other_ports_.count({place, interface}) == 0) {
+        return node.speed_gbits_per_s;
+      }
       if (over_rdma && !node.rdma_peers.empty()) {
         const auto found = of_peers.find({node.rdma_peers, interface});
         return found == of_peers.end() ? 0 : found->second[(found->second.size() - 1) / 2];
@@ -346,6 +350,8 @@ class PairMatrixMaker::Rates {
   // ports): one measurement that both sides report.
   std::map<std::tuple<uint32_t, uint32_t, std::string>, Measured> rates_;
   std::map<std::pair<uint32_t, std::string>, double> reported_speeds_;  // by node and interface
+  // The ports that are none of the inventory's.
+  std::set<std::pair<uint32_t, std::string>> other_ports_;
   absl::flat_hash_map<std::string, uint32_t> rounds_;
   std::set<std::tuple<uint32_t, uint32_t, uint32_t>> crossing_;  // round and nodes
   std::map<std::pair<uint32_t, std::string>, size_t> loads_;     // pairs, by round and switch

@@ -24,6 +24,8 @@ struct MatrixNode {
   // RDMA ports of one name are meant to be equally fast on nodes where this is equal. Empty: not
   // known.
   std::string rdma_peers = "";
+  // The ports that run at this speed; empty: not given.
+  std::vector<std::string> interfaces = {};
 };
 
 // One side of a pair.
@@ -61,9 +63,10 @@ class PortFaults {
 // out results of nodes that are not in `nodes`, and what exceeds the number of ports that a pair
 // can measure. Not thread-safe.
 //
-// The speed of a port of TCP is the inventory's; where that is not known, the one in the node's
-// result. That of an RDMA port is the one in the results of most of its peers, so that a link that
-// came up too slow is compared with those that did not; without peers, the one in its own.
+// The speed of a port of TCP is the inventory's; where that is not known, or of another port, the
+// one in the node's result. That of an RDMA port is the one in the results of most of its peers, so
+// that a link that came up too slow is compared with those that did not; without peers, the one in
+// its own.
 class PairMatrixMaker {
  public:
   // `nodes` must outlive the object.

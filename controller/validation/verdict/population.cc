@@ -1,5 +1,7 @@
 #include "controller/validation/verdict/population.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "muster/v1/validation.pb.h"
 
@@ -16,6 +18,19 @@ bool IsOfHardware(absl::string_view unit) {
 std::string AttributeOf(const v1::Subject& subject, const char* name) {
   const auto found = subject.attributes().find(name);
   return found == subject.attributes().end() ? "" : found->second;
+}
+
+bool IsOfOtherPort(const v1::CheckResult& result, const std::vector<std::string>& interfaces) {
+  bool is_other = false;
+  for (const v1::Subject& subject : result.subjects()) {
+    // RDMA ports have names of their own.
+    if (subject.kind() != "nic" || !AttributeOf(subject, "rate").empty()) continue;
+    if (std::find(interfaces.begin(), interfaces.end(), subject.id()) != interfaces.end()) {
+      return false;
+    }
+    is_other = true;
+  }
+  return is_other && !interfaces.empty();
 }
 
 std::string PopulationOf(const v1::Subject& subject) {

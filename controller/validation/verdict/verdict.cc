@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/text/counted.h"
+#include "controller/validation/verdict/population.h"
 
 namespace muster::controller::validation {
 namespace {
@@ -34,14 +35,14 @@ class Judge {
  public:
   Judge(const v1::CheckResult& result, const checks::CheckSpec& spec,
         const Expectation& expectation, const std::map<std::string, std::string>& parameters)
-      : result_(result), spec_(spec), expectation_(expectation), parameters_(parameters) {
+      : result_(result),
+        spec_(spec),
+        expectation_(expectation),
+        parameters_(parameters),
+        // The ports of network_interfaces are Ethernet's; limits may be InfiniBand's.
+        is_of_other_port_(!expectation.hardware.infiniband_rate.has_value() &&
+                          IsOfOtherPort(result, expectation.hardware.network_interfaces)) {
     for (const v1::Subject& subject : result.subjects()) subjects_[subject.id()] = &subject;
-    for (const HardwareModel* model : {expectation.gpu, expectation.nic}) {
-      if (model == nullptr) continue;
-      for (const HardwareLimit& limit : model->limits) {
-        if (limit.check == spec.name) limits_.push_back(&limit);
-      }
-    }
   }
 
   v1::CheckVerdict Run() {
@@ -63,11 +64,9 @@ class Judge {
     // Metrics that a worker did not measure because it broke off are not failures.
     if (outcome != v1::OUTCOME_UNKNOWN) {
       JudgeDevices();
-      for (const HardwareLimit* limit : limits_) {
-        if (!limit->optional) JudgeMissing(*limit);
-      }
+      JudgeMissing();
     }
-    if (expectation_.gpu != nullptr) JudgeGolden(*expectation_.gpu);
+    for (const v1::Digest& digest : result_.digests()) JudgeGolden(digest);
     return std::move(verdict_);
   }
 
@@ -75,6 +74,37 @@ class Judge {
   const v1::Subject* Find(const std::string& id) const {
     const auto found = subjects_.find(id);
     return found == subjects_.end() ? nullptr : found->second;
+  }
+
+  // The file of a GPU; of a value that belongs to no part, the one that all GPUs of the node share.
+  const HardwareModel* GpuFileOf(const v1::Subject* subject) const {
+    if (subject != nullptr && subject->kind() == "gpu") return ModelOf(expectation_, *subject);
+    if (expectation_.hardware.gpu_model.has_value()) return expectation_.gpu;
+    const HardwareModel* shared = nullptr;
+    for (const v1::Subject& seen : result_.subjects()) {
+      if (seen.kind() != "gpu") continue;
+      const HardwareModel* const file = ModelOf(expectation_, seen);
+      if (file == nullptr || (shared != nullptr && shared != file)) return nullptr;
+      shared = file;
+    }
+    return shared;
+  }
+
+  using Limits = std::vector<const HardwareLimit*>;
+
+  // The limits of the check from the files of GPU and port.
+  const Limits& LimitsOf(const v1::Subject* subject) {
+    const auto [known, is_new] = limits_.try_emplace(subject);
+    Limits& limits = known->second;
+    if (!is_new) return limits;
+    for (const HardwareModel* model :
+         {GpuFileOf(subject), is_of_other_port_ ? nullptr : expectation_.nic}) {
+      if (model == nullptr) continue;
+      for (const HardwareLimit& limit : model->limits) {
+        if (limit.check == spec_.name) limits.push_back(&limit);
+      }
+    }
+    return limits;
   }
 
   v1::Finding Make(v1::Outcome outcome, const std::string& metric, const std::string& variant,
@@ -154,15 +184,15 @@ class Judge {
       AddFinding(std::move(finding), &verdict_);
       return;
     }
-    for (const HardwareLimit* limit : limits_) {
+    const v1::Subject* const subject = Find(metric.subject());
+    for (const HardwareLimit* limit : LimitsOf(subject)) {
       if (!Concerns(*limit, metric)) continue;
       JudgeLimit(metric, limit->floor, limit->ceiling, limit->source);
     }
-    const v1::Subject* const subject = Find(metric.subject());
     // Memory chips may be hotter than the GPU.
     if (metric.unit() == "celsius" && !absl::StartsWith(metric.name(), "memory") &&
         subject != nullptr && subject->kind() == "gpu") {
-      JudgeTemperature(metric);
+      JudgeTemperature(metric, *subject);
     }
   }
 
@@ -193,8 +223,9 @@ class Judge {
     AddFinding(std::move(finding), &verdict_);
   }
 
-  void JudgeTemperature(const v1::Metric& metric) {
-    const std::optional<SourcedValue> limit = TemperatureLimitOf(expectation_);
+  void JudgeTemperature(const v1::Metric& metric, const v1::Subject& gpu) {
+    const std::optional<SourcedValue> limit =
+        TemperatureLimitOf(expectation_, ModelOf(expectation_, gpu));
     if (limit.has_value()) JudgeLimit(metric, std::nullopt, limit->value, limit->source);
   }
 
@@ -232,15 +263,20 @@ class Judge {
     AddFinding(std::move(finding), &verdict_);
   }
 
-  void JudgeMissing(const HardwareLimit& limit) {
-    const checks::MetricSpec* const spec = FindMetric(spec_, limit.metric);
-    if (spec == nullptr) return;
-    if (spec->subject.empty()) {
-      JudgeMissing(limit, "");
-      return;
-    }
-    for (const v1::Subject& subject : result_.subjects()) {
-      if (subject.kind() == spec->subject) JudgeMissing(limit, subject.id());
+  // The metrics that files expect of the node and of each of its parts.
+  void JudgeMissing() {
+    JudgeMissingOf(nullptr);
+    for (const v1::Subject& subject : result_.subjects()) JudgeMissingOf(&subject);
+  }
+
+  void JudgeMissingOf(const v1::Subject* subject) {
+    // Nothing is measured over a card below a bond alone.
+    if (subject != nullptr && !AttributeOf(*subject, "below").empty()) return;
+    for (const HardwareLimit* limit : LimitsOf(subject)) {
+      const checks::MetricSpec* const spec = FindMetric(spec_, limit->metric);
+      if (limit->optional || spec == nullptr) continue;
+      if (spec->subject != (subject == nullptr ? absl::string_view() : subject->kind())) continue;
+      JudgeMissing(*limit, subject == nullptr ? "" : subject->id());
     }
   }
 
@@ -259,17 +295,17 @@ class Judge {
     AddFinding(std::move(finding), &verdict_);
   }
 
-  void JudgeGolden(const HardwareModel& model) {
-    for (const v1::Digest& digest : result_.digests()) {
-      for (const GoldenDigest& golden : model.digests) {
-        if (golden.name != digest.name() || golden.value == digest.value()) continue;
-        v1::Finding finding = Make(v1::OUTCOME_FAIL, "digest", digest.name(), digest.subject());
-        finding.set_source(golden.source);
-        finding.set_message(absl::StrCat("'", digest.name(), "' has digest ", digest.value(),
-                                         ", all GPUs of this model have ", golden.value,
-                                         ": it computes incorrectly"));
-        AddFinding(std::move(finding), &verdict_);
-      }
+  void JudgeGolden(const v1::Digest& digest) {
+    const HardwareModel* const model = GpuFileOf(Find(digest.subject()));
+    if (model == nullptr) return;
+    for (const GoldenDigest& golden : model->digests) {
+      if (golden.name != digest.name() || golden.value == digest.value()) continue;
+      v1::Finding finding = Make(v1::OUTCOME_FAIL, "digest", digest.name(), digest.subject());
+      finding.set_source(golden.source);
+      finding.set_message(absl::StrCat("'", digest.name(), "' has digest ", digest.value(),
+                                       ", all GPUs of this model have ", golden.value,
+                                       ": it computes incorrectly"));
+      AddFinding(std::move(finding), &verdict_);
     }
   }
 
@@ -277,8 +313,9 @@ class Judge {
   const checks::CheckSpec& spec_;
   const Expectation& expectation_;
   const std::map<std::string, std::string>& parameters_;
-  std::vector<const HardwareLimit*> limits_;  // of the check, from the files of GPU and port
+  const bool is_of_other_port_;  // than the one whose limits are known
   std::map<std::string, const v1::Subject*> subjects_;
+  std::map<const v1::Subject*, Limits> limits_;  // nullptr: of values that belong to no part
   v1::CheckVerdict verdict_;
 };
 
@@ -293,13 +330,24 @@ Expectation MakeExpectation(HardwareClass hardware, const HardwareLibrary& libra
     expectation.nic = library.Find("nic", port);
   }
   expectation.hardware = std::move(hardware);
+  expectation.library = &library;
   return expectation;
 }
 
-std::optional<SourcedValue> TemperatureLimitOf(const Expectation& expectation) {
+const HardwareModel* ModelOf(const Expectation& expectation, const v1::Subject& subject) {
+  if (subject.kind() == "nic") return expectation.nic;
+  if (subject.kind() != "gpu") return nullptr;
+  if (expectation.hardware.gpu_model.has_value() || expectation.library == nullptr) {
+    return expectation.gpu;
+  }
+  return expectation.library->Find("gpu", subject.model());
+}
+
+std::optional<SourcedValue> TemperatureLimitOf(const Expectation& expectation,
+                                               const HardwareModel* gpu) {
   const HardwareClass& node = expectation.hardware;
   std::optional<SourcedValue> limit;
-  if (expectation.gpu != nullptr) limit = expectation.gpu->max_temperature_celsius;
+  if (gpu != nullptr) limit = gpu->max_temperature_celsius;
   const std::optional<double>& here = node.gpu_temperature_limit_celsius;
   if (here.has_value() && (!limit.has_value() || *here <= limit->value)) {
     limit = SourcedValue{*here, node.gpu_temperature_source};

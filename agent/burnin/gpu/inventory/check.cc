@@ -55,9 +55,10 @@ CheckResult RunGpuInventory(CheckContext& context) {
     context.reporter.SetPhase(absl::StrCat("GPU ", gpu.index),
                               static_cast<double>(i) / static_cast<double>(gpus->chosen.size()));
     // The thread may outlive this function: it gets its own reference to the library.
-    const std::optional<GpuReading> reading = RunBounded<GpuReading>(
+    std::optional<GpuReading> reading = RunBounded<GpuReading>(
         context.clock, timeout, [gpu, nvml = gpus->nvml] { return ReadGpu(gpu); });
     if (reading.has_value()) {
+      LimitByPort(ReadPortAbove(context.files, PciFolder(gpu.pci_address)), *reading);
       JudgeGpu(gpu, *reading, wanted, result);
     } else {
       AddFault(

@@ -112,7 +112,8 @@ void JudgeLink(absl::string_view what, const absl::StatusOr<unsigned>& now,
   } else if (!wanted.has_value() && possible.ok() && *now < *possible) {
     judge.Fault("pcie_degraded",
                 absl::StrCat("runs at PCIe ", what, " ", *now, " under load, but card and slot ",
-                             "can do ", *possible, ": reseat it, check the riser"));
+                             "can do ", *possible, ": reseat it, check the riser; if the slot has ",
+                             "no more, write gpu_pcie_", what, ": ", *now, " into the inventory"));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "agent/burnin/gpu/inventory/reading.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/burnin/gpu/links.h"
@@ -61,6 +62,16 @@ GpuReading ReadGpu(const Gpu& gpu, const PcieLoad& load) {
   reading.mig = device.Mig();
   reading.compute_mode = device.ComputeMode();
   return reading;
+}
+
+void LimitByPort(const std::optional<PcieLink>& port, GpuReading& reading) {
+  if (!port.has_value()) return;
+  const auto lower = [](unsigned most, absl::StatusOr<unsigned>& value) {
+    if (value.ok()) value = std::min(*value, most);
+  };
+  lower(static_cast<unsigned>(port->width), reading.max_pcie_width);
+  if (const unsigned generation = PcieGenerationOf(port->speed_gts); generation > 0)
+    lower(generation, reading.max_pcie_generation);
 }
 
 }  // namespace muster::burnin

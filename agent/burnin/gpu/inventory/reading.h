@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/gpus.h"
 #include "agent/burnin/gpu/inventory/pcie_load.h"
+#include "agent/burnin/nic/link/pcie_link.h"
 
 namespace muster::burnin {
 
@@ -53,5 +55,9 @@ using PcieLoad =
 // Blocks as long as NVML does. Copies to and from the GPU for a moment, because an idle PCIe link
 // falls back to its lowest generation.
 GpuReading ReadGpu(const Gpu& gpu, const PcieLoad& load = UnderPcieLoad);
+
+// Lowers what card and slot can do to what the port above the card can: some drivers report the
+// card's own lanes in a slot that has fewer. nullopt changes nothing.
+void LimitByPort(const std::optional<PcieLink>& port, GpuReading& reading);
 
 }  // namespace muster::burnin

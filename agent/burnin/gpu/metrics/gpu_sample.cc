@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/gpu/links.h"
+#include "agent/burnin/gpu/pci_slots.h"
+#include "common/sys/file_system.h"
 
 namespace muster::burnin {
 namespace {
@@ -90,6 +92,13 @@ std::optional<double> Up(const SampledGpu& gpu) {
   return static_cast<double>(LinksUp(*gpu.links));
 }
 
+// Some drivers report the card's own lanes in a slot that has fewer.
+std::optional<double> MostLanes(const SampledGpu& gpu) {
+  std::optional<double> most = Known(gpu.MaxPcieWidth());
+  if (most.has_value() && gpu.port.has_value()) most = std::min<double>(*most, gpu.port->width);
+  return most;
+}
+
 std::optional<double> Missing(const SampledGpu& gpu) {
   const absl::StatusOr<std::string> model = gpu.Name();
   if (!gpu.links.ok() || !model.ok()) return std::nullopt;
@@ -172,8 +181,7 @@ constexpr GpuMetric kMetrics[] = {
      [](const SampledGpu& gpu) { return Known(gpu.PcieReplays()); }},
     {"muster_gpu_pcie_width", "", "gauge", "PCIe lanes in use",
      [](const SampledGpu& gpu) { return Known(gpu.PcieWidth()); }},
-    {"muster_gpu_pcie_max_width", "", "gauge", "PCIe lanes of card and slot together",
-     [](const SampledGpu& gpu) { return Known(gpu.MaxPcieWidth()); }},
+    {"muster_gpu_pcie_max_width", "", "gauge", "PCIe lanes of card and slot together", &MostLanes},
     {"muster_gpu_nvlinks_up", "", "gauge", "NVLinks that are up", &Up},
     {"muster_gpu_nvlinks_missing", "", "gauge",
      "NVLinks to the machine's baseboard that are down while others are up", &Missing},
@@ -211,7 +219,7 @@ bool IsAnswer(const absl::Status& status) {
   return status.ok() || absl::IsUnimplemented(status) || absl::IsPermissionDenied(status);
 }
 
-GpuSample SampleOf(const Nvml& nvml, unsigned index) {
+GpuSample SampleOf(sys::FileSystem& files, const Nvml& nvml, unsigned index) {
   GpuSample sample;
   sample.index = index;
   sample.values.resize(std::size(kMetrics));
@@ -231,6 +239,7 @@ GpuSample SampleOf(const Nvml& nvml, unsigned index) {
   gpu.fabric = gpu.Fabric();
   gpu.limits = ReadThermalLimits(gpu);
   gpu.is_at_limit = IsAtLimitNow(gpu);
+  gpu.port = ReadPortAbove(files, PciFolder(sample.pci_address));
   for (size_t i = 0; i < sample.values.size(); ++i) sample.values[i] = kMetrics[i].read(gpu);
   return sample;
 }
@@ -239,7 +248,7 @@ GpuSample SampleOf(const Nvml& nvml, unsigned index) {
 
 absl::Span<const GpuMetric> GpuMetrics() { return kMetrics; }
 
-NodeSample SampleGpus(const std::string& library) {
+NodeSample SampleGpus(sys::FileSystem& files, const std::string& library) {
   NodeSample sample;
   const absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Load(library);
   if (!nvml.ok()) {
@@ -248,7 +257,7 @@ NodeSample SampleGpus(const std::string& library) {
   }
   sample.driver_version = (*nvml)->DriverVersion().value_or("unknown");
   const unsigned count = (*nvml)->DeviceCount().value_or(0);
-  for (unsigned i = 0; i < count; ++i) sample.gpus.push_back(SampleOf(**nvml, i));
+  for (unsigned i = 0; i < count; ++i) sample.gpus.push_back(SampleOf(files, **nvml, i));
   return sample;
 }
 

@@ -9,6 +9,11 @@
 #include "absl/types/span.h"
 #include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/heat_watch.h"
+#include "agent/burnin/nic/link/pcie_link.h"
+
+namespace muster::sys {
+class FileSystem;
+}
 
 namespace muster::burnin {
 
@@ -18,7 +23,8 @@ struct SampledGpu : NvmlDevice {
   absl::StatusOr<std::vector<bool>> links;  // whether each is up
   absl::StatusOr<nvml::FabricInfo> fabric;
   ThermalLimits limits;
-  bool is_at_limit = false;  // IsAtLimit()
+  bool is_at_limit = false;      // IsAtLimit()
+  std::optional<PcieLink> port;  // what the port above it can do
 };
 
 // A figure of one GPU, in Prometheus' base units.
@@ -46,6 +52,6 @@ struct NodeSample {
 };
 
 // Blocks as long as NVML does, which may be for ever on a sick GPU.
-NodeSample SampleGpus(const std::string& library = kNvmlLibrary);
+NodeSample SampleGpus(sys::FileSystem& files, const std::string& library = kNvmlLibrary);
 
 }  // namespace muster::burnin

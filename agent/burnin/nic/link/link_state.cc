@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -42,16 +43,8 @@ std::string LinkName(sys::FileSystem& files, const std::string& path) {
   return target.ok() ? target->substr(target->rfind('/') + 1) : "";
 }
 
-std::optional<PcieLink> ReadPcie(sys::FileSystem& files, const std::string& device,
-                                 absl::string_view prefix) {
-  const PcieLink link{
-      .speed_gts =
-          ParsePcieSpeed(ReadText(files, absl::StrCat(device, "/", prefix, "_link_speed"))),
-      .width = static_cast<int>(
-          ReadNumber(files, absl::StrCat(device, "/", prefix, "_link_width")).value_or(0))};
-  // A device that is not on PCI Express reports 0 or 255.
-  if (link.speed_gts <= 0 || link.width <= 0 || link.width > 64) return std::nullopt;
-  return link;
+bool IsCard(sys::FileSystem& files, absl::string_view name) {
+  return files.ReadLink(absl::StrCat(kNet, "/", name, "/device")).ok();
 }
 
 struct FreeInterfaces {
@@ -77,13 +70,6 @@ std::string AddressText(const sockaddr* address) {
 }
 
 }  // namespace
-
-double ParsePcieSpeed(absl::string_view text) {
-  double speed = 0;
-  return absl::SimpleAtod(text.substr(0, text.find(' ')), &speed) && speed > 0 && speed < 1000
-             ? speed
-             : 0;
-}
 
 bool IsLinkDown(sys::FileSystem& files, absl::string_view name) {
   const std::string folder = absl::StrCat(kNet, "/", name);
@@ -117,10 +103,10 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
   state.driver = LinkName(files, device + "/driver");
   if (LinkName(files, device + "/subsystem") == "pci") {
     state.pci_address = LinkName(files, device);
-    state.pcie = ReadPcie(files, device, "current");
-    state.pcie_possible = ReadPcie(files, device, "max");
-    // A card of 16 lanes in a slot of 8 is not at fault. The port is the folder above the device.
-    const std::optional<PcieLink> port = ReadPcie(files, device + "/..", "max");
+    state.pcie = ReadPcieLink(files, device, "current");
+    state.pcie_possible = ReadPcieLink(files, device, "max");
+    // A card of 16 lanes in a slot of 8 is not at fault.
+    const std::optional<PcieLink> port = ReadPortAbove(files, device);
     if (state.pcie_possible && port)
       state.pcie_possible = PcieLink{std::min(state.pcie_possible->speed_gts, port->speed_gts),
                                      std::min(state.pcie_possible->width, port->width)};
@@ -143,6 +129,33 @@ absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& fil
     if (given || (files.ReadLink(folder + "/device").ok() && !usb)) physical.push_back(name);
   }
   return physical;
+}
+
+std::vector<std::string> CardsBelow(sys::FileSystem& files, absl::string_view name) {
+  constexpr absl::string_view kLower = "lower_";
+  std::vector<std::string> cards;
+  std::set<std::string> seen = {std::string(name)};
+  std::vector<std::string> open(seen.begin(), seen.end());
+  while (!open.empty()) {
+    const std::string folder = absl::StrCat(kNet, "/", open.back());
+    open.pop_back();
+    const absl::StatusOr<std::vector<std::string>> entries = files.List(folder);
+    if (!entries.ok()) continue;
+    for (const std::string& entry : *entries) {
+      if (!absl::StartsWith(entry, kLower)) continue;
+      const std::string lower = entry.substr(kLower.size());
+      if (!seen.insert(lower).second) continue;
+      // Ports of containers and virtual machines on a bridge have none.
+      if (IsCard(files, lower)) cards.push_back(lower);
+      open.push_back(lower);
+    }
+  }
+  std::sort(cards.begin(), cards.end());
+  return cards;
+}
+
+bool HasCard(sys::FileSystem& files, absl::string_view name) {
+  return IsCard(files, name) || !CardsBelow(files, name).empty();
 }
 
 std::string InterfaceOfAddress(absl::string_view address) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "agent/burnin/nic/link/pcie_link.h"
 #include "agent/burnin/result.h"
 
 namespace muster::sys {
@@ -16,12 +17,6 @@ class FileSystem;
 }
 
 namespace muster::burnin {
-
-// The speed and width of a device's link to the PCI bus.
-struct PcieLink {
-  double speed_gts = 0;  // GT/s per lane
-  int width = 0;         // lanes
-};
 
 // nullopt and "" stand for values that the kernel does not report: a device that is down has no
 // speed, a virtual one no PCI slot.
@@ -51,13 +46,15 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
 // Not those on USB, such as the one to the management controller: they are no part of the network.
 // In a container, those that it was given: not a bridge, and not in one.
 absl::StatusOr<std::vector<std::string>> PhysicalInterfaces(sys::FileSystem& files);
+// The cards that carry an interface of software, such as a VLAN, a bond or a bridge, at any depth;
+// empty for a card itself.
+std::vector<std::string> CardsBelow(sys::FileSystem& files, absl::string_view name);
+// Whether packets of the interface leave by a card: it is one, or has cards below it.
+bool HasCard(sys::FileSystem& files, absl::string_view name);
 // The interface that has an address, "" if none has it.
 std::string InterfaceOfAddress(absl::string_view address);
 // The first address of an interface, IPv4 before IPv6, but no link-local one. NotFound.
 absl::StatusOr<std::string> AddressOfInterface(absl::string_view name);
-
-// "8.0 GT/s PCIe", "2.5 GT/s": the number; 0 for "Unknown".
-double ParsePcieSpeed(absl::string_view text);
 
 // A subject of kind "nic".
 Subject NicSubject(const LinkState& state);

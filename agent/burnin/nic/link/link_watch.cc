@@ -10,6 +10,12 @@ LinkWatch::LinkWatch(sys::FileSystem& files, absl::string_view address) : files_
   if (const std::string name = InterfaceOfAddress(address); !name.empty())
     if (absl::StatusOr<LinkState> state = ReadLinkState(files, name); state.ok())
       before_ = WithDamagedFrames(*std::move(state));
+  for (const std::string& card : CardsBelow(files, interface())) {
+    absl::StatusOr<LinkState> state = ReadLinkState(files, card);
+    // The bond may have another one for this link.
+    if (state.ok() && !IsLinkDown(files, card))
+      cards_before_.push_back(WithDamagedFrames(*std::move(state)));
+  }
 }
 
 absl::Status LinkWatch::Look() {
@@ -25,19 +31,33 @@ absl::Status LinkWatch::Look() {
 void LinkWatch::Report(CheckResult& result) {
   if (interface().empty()) return;
   result.subjects.push_back(NicSubject(before_.state));
-  const absl::StatusOr<LinkState> now = ReadLinkState(files_, interface());
-  if (!now.ok() || IsLinkDown(files_, interface())) {
-    AddFault(result, "link_down", interface(),
-             absl::StrCat("the link of ", interface(), " went down during the test"));
+  Report(before_, result);
+  for (const LinkReading& card : cards_before_) {
+    // Without its speed: nothing was measured over this card alone.
+    result.subjects.push_back({.id = card.state.name,
+                               .kind = "nic",
+                               .model = card.state.driver,
+                               .slot = card.state.pci_address,
+                               .attributes = {{"mac", card.state.mac}, {"below", interface()}}});
+    Report(card, result);
+  }
+}
+
+void LinkWatch::Report(const LinkReading& before, CheckResult& result) {
+  const std::string& name = before.state.name;
+  const absl::StatusOr<LinkState> now = ReadLinkState(files_, name);
+  if (!now.ok() || IsLinkDown(files_, name)) {
+    AddFault(result, "link_down", name,
+             absl::StrCat("the link of ", name, " went down during the test"));
     return;
   }
   const int64_t changes =
-      now->carrier_changes.value_or(0) - before_.state.carrier_changes.value_or(0);
+      now->carrier_changes.value_or(0) - before.state.carrier_changes.value_or(0);
   if (changes > 0)
-    AddFault(result, "link_flapped", interface(),
-             absl::StrCat("the carrier of ", interface(), " changed ", Counted(changes, "time"),
+    AddFault(result, "link_flapped", name,
+             absl::StrCat("the carrier of ", name, " changed ", Counted(changes, "time"),
                           " during the test"));
-  JudgeCounters(before_, WithDamagedFrames(*now), result);
+  JudgeCounters(before, WithDamagedFrames(*now), result);
 }
 
 }  // namespace muster::burnin

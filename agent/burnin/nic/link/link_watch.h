@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -28,12 +29,16 @@ class LinkWatch {
   absl::Status Look();
   // Reports at the end: the subject, a fault "link_down" when it is down now, "link_flapped" when
   // it came back; otherwise also the growth of its error counters, and "crc_errors" for frames that
-  // arrived damaged.
+  // arrived damaged. The same for the cards that carry it, which see damaged frames alone; those
+  // have the attribute "below".
   void Report(CheckResult& result);
 
  private:
+  void Report(const LinkReading& before, CheckResult& result);
+
   sys::FileSystem& files_;
   LinkReading before_;
+  std::vector<LinkReading> cards_before_;  // with a link, below a VLAN, a bond or a bridge
   bool was_down_ = false;
   Moment down_since_ = {};
 };

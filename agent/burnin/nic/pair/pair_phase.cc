@@ -25,6 +25,7 @@ double Gbits(uint64_t bytes, double seconds) {
 // Notices when a count that should grow does not.
 class StallWatch {
  public:
+  void Start(Moment now) { since_ = now; }
   bool Stalled(uint64_t bytes, Moment now) {
     if (bytes != bytes_) {
       bytes_ = bytes;
@@ -35,7 +36,7 @@ class StallWatch {
 
  private:
   uint64_t bytes_ = 0;
-  Moment since_ = Monotonic::now();
+  Moment since_;
 };
 
 // The phase between the first byte and the last, as seen by one of the two ends.
@@ -78,6 +79,9 @@ class Phase {
       ASSIGN_OR_RETURN(sender_, TrafficSender::Start(std::move(out), plan_.method));
     }
     start_ = last_ = Monotonic::now();
+    // On a congested path the connections alone take longer than a stall.
+    receive_stall_.Start(start_);
+    send_stall_.Start(start_);
     return absl::OkStatus();
   }
 

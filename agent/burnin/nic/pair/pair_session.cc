@@ -25,11 +25,14 @@ absl::StatusOr<std::unique_ptr<PairSession>> PairSession::Meet(CheckContext& con
   std::unique_ptr<PairSession> session(new PairSession(context));
   const std::string& interface = context.parameters.Word("interface");
   if (!interface.empty()) {
-    ASSIGN_OR_RETURN(session->source_, AddressOfInterface(interface));
+    // The address of a routed fabric may be one of the loopback or of a dummy, by which no packet
+    // leaves.
+    if (HasCard(context.files, interface)) session->own_end_.interface = interface;
+    ASSIGN_OR_RETURN(session->own_end_.address, AddressOfInterface(interface));
   }
-  ASSIGN_OR_RETURN(session->listener_, PeerListener::Open(session->source_, context.pair_key));
+  ASSIGN_OR_RETURN(session->listener_, PeerListener::Open(session->own_end_, context.pair_key));
   context.reporter.SetPhase("waiting for the partner", std::nullopt);
-  const Endpoint own{.address = session->source_, .port = session->listener_->port()};
+  const Endpoint own{.address = session->own_end_.address, .port = session->listener_->port()};
   ASSIGN_OR_RETURN(
       session->endpoints_,
       context.reporter.Meet(own, absl::Seconds(context.parameters.Number("meet-timeout"))));
@@ -42,7 +45,7 @@ absl::StatusOr<std::unique_ptr<PairSession>> PairSession::Meet(CheckContext& con
 absl::StatusOr<sys::UniqueFd> PairSession::ConnectTo(int rank, ChannelId channel) {
   channel.rank = static_cast<uint32_t>(context_.rank);
   return Noted(
-      ConnectToPeer(endpoint(rank), source_, context_.pair_key, channel, After(kConnectTime)));
+      ConnectToPeer(endpoint(rank), own_end_, context_.pair_key, channel, After(kConnectTime)));
 }
 
 absl::StatusOr<sys::UniqueFd> PairSession::AwaitFrom(const ChannelId& channel) {

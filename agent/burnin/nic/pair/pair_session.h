@@ -46,7 +46,7 @@ class PairSession {
 
   CheckContext& context_;
   const Stopping stopping_;
-  std::string source_;
+  LocalEnd own_end_;
   std::string own_address_;
   std::unique_ptr<PeerListener> listener_;
   std::vector<Endpoint> endpoints_;

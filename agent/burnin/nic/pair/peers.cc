@@ -27,12 +27,12 @@ bool SendAtOnce(int fd, absl::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PeerListener>> PeerListener::Open(absl::string_view address,
+absl::StatusOr<std::unique_ptr<PeerListener>> PeerListener::Open(const LocalEnd& at,
                                                                  std::string key) {
   if (key.empty())
     return absl::InvalidArgumentError(
         "no one-time key was specified, and no port is opened without one");
-  ASSIGN_OR_RETURN(sys::UniqueFd socket, Listen(address, kBacklog));
+  ASSIGN_OR_RETURN(sys::UniqueFd socket, Listen(at, kBacklog));
   ASSIGN_OR_RETURN(const Endpoint endpoint, LocalEndpoint(socket.get()));
   sys::UniqueFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) return ErrnoStatus(errno, "eventfd");
@@ -140,12 +140,12 @@ absl::StatusOr<sys::UniqueFd> PeerListener::Await(const ChannelId& channel, Mome
   return fd;
 }
 
-absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, absl::string_view source,
+absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, const LocalEnd& from,
                                             absl::string_view key, const ChannelId& channel,
                                             Moment deadline) {
   if (key.empty()) return absl::InvalidArgumentError("there is no one-time key");
   const std::string what = absl::StrCat("authenticating to ", EndpointText(to));
-  ASSIGN_OR_RETURN(sys::UniqueFd fd, Connect(to, source, deadline));
+  ASSIGN_OR_RETURN(sys::UniqueFd fd, Connect(to, from, deadline));
   char bytes[kGreetingBytes];
   RETURN_IF_ERROR(Annotate(ReceiveAll(fd.get(), bytes, kGreetingBytes, deadline), what));
   ASSIGN_OR_RETURN(const Greeting greeting,

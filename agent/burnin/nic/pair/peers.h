@@ -28,9 +28,8 @@ class PeerListener {
   // Authenticated connections that nobody has asked for yet; further ones are closed.
   static constexpr size_t kMaxWaiting = 512;
 
-  // `address`: of this node, "" for all. InvalidArgument: an empty key.
-  static absl::StatusOr<std::unique_ptr<PeerListener>> Open(absl::string_view address,
-                                                            std::string key);
+  // InvalidArgument: an empty key.
+  static absl::StatusOr<std::unique_ptr<PeerListener>> Open(const LocalEnd& at, std::string key);
   ~PeerListener();
 
   int port() const { return port_; }
@@ -67,7 +66,7 @@ class PeerListener {
 
 // A connection to the partner's port, authenticated both ways. PermissionDenied: the partner does
 // not know the key, or does not believe that we do.
-absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, absl::string_view source,
+absl::StatusOr<sys::UniqueFd> ConnectToPeer(const Endpoint& to, const LocalEnd& from,
                                             absl::string_view key, const ChannelId& channel,
                                             Moment deadline);
 

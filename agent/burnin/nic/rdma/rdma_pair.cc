@@ -16,14 +16,40 @@
 #include "agent/burnin/tool.h"
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
+#include "common/health/infiniband.h"
 
 namespace muster::burnin {
 namespace {
 
 constexpr absl::Duration kRdmaAnswerTime = absl::Seconds(15);
 
+// A good link has at most 120 symbol errors an hour (InfiniBand Architecture Specification, bit
+// error rate). A test of half a minute has one of these; a few may come at once.
+constexpr double kSymbolErrorsAtOnce = 10;
+constexpr double kSymbolErrorsPerHour = 120;
+
+void JudgeCounter(const std::string& name, const std::string& counter, int64_t before, int64_t now,
+                  double seconds, CheckResult& result) {
+  const int64_t growth = now - before;
+  if (counter == "link_downed" && growth > 0)
+    AddFault(result, "link_flapped", name,
+             absl::StrCat("the link of ", name, " went down during the test"));
+  if (counter == "link_error_recovery" && growth > 0)
+    AddFault(result, "link_flapped", name,
+             absl::StrCat("the link of ", name, " recovered from errors ", Counted(growth, "time"),
+                          " during the test: check the cable"));
+  if (counter == "symbol_error" &&
+      static_cast<double>(growth) > kSymbolErrorsAtOnce + kSymbolErrorsPerHour * seconds / 3600)
+    AddFault(result, "symbol_errors", name,
+             absl::StrCat(name, " had ", Counted(growth, "symbol error"),
+                          " during the test: check the cable"));
+  if (now == muster::health::MaximumOfPortCounter(counter))
+    AddUnknown(result, absl::StrCat(counter, " of ", name, " is at its maximum, ", now,
+                                    ", and counts no more errors: reset it (perfquery -R)"));
+}
+
 // Metrics and faults for errors on the port meanwhile.
-void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after,
+void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after, double seconds,
                    CheckResult& result) {
   const std::string name = PortName(before);
   for (const RdmaPort& now : after) {
@@ -32,9 +58,7 @@ void CompareErrors(const RdmaPort& before, const std::vector<RdmaPort>& after,
       const auto old = before.errors.find(counter);
       if (old == before.errors.end()) continue;
       AddMetric(result, "port_errors", counter, name, static_cast<double>(value - old->second));
-      if (counter == "link_downed" && value > old->second)
-        AddFault(result, "link_flapped", name,
-                 absl::StrCat("the link of ", name, " went down during the test"));
+      JudgeCounter(name, counter, old->second, value, seconds, result);
     }
     if (!now.active)
       AddFault(result, "link_down", name, absl::StrCat("the link of ", name, " is down"));
@@ -100,6 +124,7 @@ CheckResult RunRdmaPair(CheckContext& context) {
   if (context.ranks != 2)
     return Unknown(absl::StrCat("the check needs two nodes, not ", context.ranks));
   const std::string& device = context.parameters.Word("device");
+  const Moment start = Monotonic::now();
   const std::vector<RdmaPort> ports = RdmaPorts(context.files);
   if (ports.empty() && device.empty())
     return Skipped("there is no RDMA device in /sys/class/infiniband");
@@ -135,7 +160,7 @@ CheckResult RunRdmaPair(CheckContext& context) {
                                .kind = "nic",
                                .model = port.link_layer,
                                .attributes = {{"rate", port.rate}}});
-    CompareErrors(port, after, result);
+    CompareErrors(port, after, SecondsBetween(start, Monotonic::now()), result);
   }
   return result;
 }

@@ -176,7 +176,7 @@ absl::StatusOr<std::vector<double>> RdmaRun::Server(const Step& step, const Rdma
   const absl::Status partner = FindPartner();  // the client hears of an error as of any other
   int tcp_port = 0;
   {
-    ASSIGN_OR_RETURN(const sys::UniqueFd free, Listen("", 1));
+    ASSIGN_OR_RETURN(const sys::UniqueFd free, Listen({}, 1));
     ASSIGN_OR_RETURN(const Endpoint endpoint, LocalEndpoint(free.get()));
     tcp_port = endpoint.port;
   }

@@ -102,6 +102,15 @@ absl::Status SetOption(int fd, int level, int name, int value, absl::string_view
   return absl::OkStatus();
 }
 
+// An address alone chooses no interface: with two in one network, packets leave by the first.
+absl::Status BindToInterface(int fd, const std::string& interface) {
+  if (interface.empty()) return absl::OkStatus();
+  if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
+                 static_cast<socklen_t>(interface.size())) != 0)
+    return ErrnoStatus(errno, absl::StrCat("using interface ", interface, " alone"));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Endpoint> EndpointOf(const sockaddr_storage& storage, socklen_t size) {
   char host[NI_MAXHOST] = "";
   char service[NI_MAXSERV] = "";
@@ -116,15 +125,16 @@ absl::StatusOr<Endpoint> EndpointOf(const sockaddr_storage& storage, socklen_t s
 }
 
 // `what` is for messages.
-absl::StatusOr<sys::UniqueFd> ConnectTo(const addrinfo& target, absl::string_view source,
+absl::StatusOr<sys::UniqueFd> ConnectTo(const addrinfo& target, const LocalEnd& source,
                                         absl::string_view what, Moment deadline) {
   sys::UniqueFd fd(
       socket(target.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd.valid()) return ErrnoStatus(errno, "opening a socket");
-  if (!source.empty()) {
-    ASSIGN_OR_RETURN(const auto from, ParseAddress(source));
+  RETURN_IF_ERROR(BindToInterface(fd.get(), source.interface));
+  if (!source.address.empty()) {
+    ASSIGN_OR_RETURN(const auto from, ParseAddress(source.address));
     if (from->ai_family == target.ai_family && bind(fd.get(), from->ai_addr, from->ai_addrlen) != 0)
-      return SocketError(errno, absl::StrCat("sending from ", source));
+      return SocketError(errno, absl::StrCat("sending from ", source.address));
   }
   RETURN_IF_ERROR(PrepareAccepted(fd.get()));
   if (connect(fd.get(), target.ai_addr, target.ai_addrlen) == 0) return fd;
@@ -175,7 +185,8 @@ absl::Status PrepareAccepted(int fd) {
   return SetOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs, "TCP_USER_TIMEOUT");
 }
 
-absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog) {
+absl::StatusOr<sys::UniqueFd> Listen(const LocalEnd& at, int backlog) {
+  const std::string& address = at.address;
   ASSIGN_OR_RETURN(const auto list, ParseAddress(address));
   // "" gives 0.0.0.0 and ::, in an order that the system chooses; :: accepts both.
   const addrinfo* best = list.get();
@@ -192,6 +203,7 @@ absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog) {
     }
     if (entry->ai_family == AF_INET6 && address.empty())
       RETURN_IF_ERROR(SetOption(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0, "IPV6_V6ONLY"));
+    RETURN_IF_ERROR(BindToInterface(fd.get(), at.interface));
     if (bind(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 && listen(fd.get(), backlog) == 0)
       return fd;
     problem = ErrnoStatus(errno, absl::StrCat("listening on '", address, "'"));
@@ -215,8 +227,7 @@ absl::StatusOr<Endpoint> RemoteEndpoint(int fd) {
   return EndpointOf(storage, size);
 }
 
-absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view source,
-                                      Moment deadline) {
+absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, const LocalEnd& from, Moment deadline) {
   const std::string what = absl::StrCat("connecting to ", EndpointText(to));
   absl::StatusOr<AddressList> targets = Resolve(to, deadline);
   if (!targets.ok()) return Annotate(targets.status(), what);
@@ -226,7 +237,7 @@ absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view sour
   for (const addrinfo* at = targets->get(); at != nullptr; at = at->ai_next, --left) {
     // One address that does not answer must not take the time of the others.
     const Moment now = Monotonic::now();
-    absl::StatusOr<sys::UniqueFd> fd = ConnectTo(*at, source, what, now + (deadline - now) / left);
+    absl::StatusOr<sys::UniqueFd> fd = ConnectTo(*at, from, what, now + (deadline - now) / left);
     if (fd.ok()) return fd;
     problem = fd.status();
   }

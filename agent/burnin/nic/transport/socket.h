@@ -24,20 +24,24 @@ inline double SecondsBetween(Moment from, Moment to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
+// Where this node's end of connections is. Both empty: the kernel's choice.
+struct LocalEnd {
+  std::string address;
+  std::string interface;  // all packets use it, whatever the routes say
+};
+
 // True: give up soon. Asked a few times a second.
 using Stopping = std::function<bool()>;
 
-// A socket that listens on a port that the kernel chooses. `address`: an IP address of this node,
-// or "" for all.
-absl::StatusOr<sys::UniqueFd> Listen(absl::string_view address, int backlog);
+// A socket that listens on a port that the kernel chooses, with an empty address on all.
+absl::StatusOr<sys::UniqueFd> Listen(const LocalEnd& at, int backlog);
 // The endpoints of this side of a socket and of the other; IPv4 as such on either kind of socket.
 absl::StatusOr<Endpoint> LocalEndpoint(int fd);
 absl::StatusOr<Endpoint> RemoteEndpoint(int fd);
-// Connects from the address `source` ("": the kernel's choice), with Nagle's algorithm off. The
-// address of `to` may be a name: each of its addresses is tried. InvalidArgument: an unknown
-// name. Unavailable: refused, unreachable. DeadlineExceeded: no answer, also of a name server.
-absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, absl::string_view source,
-                                      Moment deadline);
+// Connects with Nagle's algorithm off. The address of `to` may be a name: each of its addresses is
+// tried. InvalidArgument: an unknown name. Unavailable: refused, unreachable. DeadlineExceeded: no
+// answer, also of a name server.
+absl::StatusOr<sys::UniqueFd> Connect(const Endpoint& to, const LocalEnd& from, Moment deadline);
 // Prepares an accepted socket as Connect() does its own.
 absl::Status PrepareAccepted(int fd);
 

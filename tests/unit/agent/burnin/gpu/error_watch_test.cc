@@ -121,6 +121,33 @@ TEST_F(ErrorWatchTest, FewRepetitionsOnALinkAreTolerated) {
   EXPECT_THAT(result.faults, IsEmpty());
 }
 
+// A link that repeats a packet now and then does so in hours of load more often than in seconds.
+TEST_F(ErrorWatchTest, RepetitionsOnALinkAreToleratedByTheirRate) {
+  const NvidiaFile file(World(kA100));
+  const auto nvml = Nvml::Load(FAKE_NVML).value();
+  const Gpu gpu = {.index = 0,
+                   .uuid = "GPU-0",
+                   .pci_address = "0000:3b:00.0",
+                   .nvml = NvmlDevice(*nvml, nvml->DeviceAt(0).value())};
+  const auto faults = [&](absl::string_view name, double grown, absl::Duration between) {
+    const ErrorCounts before(ErrorCounters().size(), 0);
+    ErrorCounts after = before;
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (ErrorCounters()[i].name == name) after[i] = grown;
+    }
+    CheckResult result;
+    JudgeNewErrors(gpu, before, after, between, result);
+    return result.faults.size();
+  };
+  EXPECT_EQ(faults("nvlink_crc_flit", 150, absl::Minutes(5)), 0u);
+  EXPECT_EQ(faults("nvlink_crc_data", 31'000, absl::Minutes(5)), 1u);
+  EXPECT_EQ(faults("pcie_replays", 81, absl::Minutes(5)), 1u);
+  EXPECT_EQ(faults("pcie_replays", 480, absl::Hours(1)), 0u);
+  EXPECT_EQ(faults("pcie_replays", 481, absl::Hours(1)), 1u);
+  EXPECT_EQ(faults("nvlink_replay", 101, absl::Hours(8)), 1u);
+  EXPECT_EQ(faults("ecc_corrected", 1, absl::Hours(8)), 1u);
+}
+
 TEST_F(ErrorWatchTest, CounterThatCanNoLongerBeReadIsUnknown) {
   const CheckResult result =
       Judge(kA100, R"({"preset":"a100","answers":{"nvmlDeviceGetTotalEccErrors":999}})");

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/burnin/gpu/metrics/metrics_text.h"
+#include "tests/fakes/fake_file_system.h"
 #include "tests/fixtures/nvidia_file.h"
 
 namespace muster::burnin {
@@ -23,7 +24,9 @@ using ::testing::StartsWith;
 
 std::vector<std::string> LinesOf(const std::string& world, std::optional<unsigned> expected = {}) {
   const NvidiaFile file(world);
-  return absl::StrSplit(MetricsText(SampleGpus(FAKE_NVML), expected), '\n', absl::SkipEmpty());
+  muster::testing::FakeFileSystem files;
+  return absl::StrSplit(MetricsText(SampleGpus(files, FAKE_NVML), expected), '\n',
+                        absl::SkipEmpty());
 }
 
 TEST(GpuMetrics, AreThoseThatTheGpuReports) {
@@ -161,8 +164,9 @@ TEST(GpuMetrics, ADriverThatDoesNotAnswerSaysWhy) {
 }
 
 TEST(GpuMetrics, WithoutADriverThatIsAllThatIsSaid) {
+  muster::testing::FakeFileSystem files;
   std::vector<std::string> lines =
-      absl::StrSplit(MetricsText(SampleGpus("libno-such-library.so.1"), 8), '\n');
+      absl::StrSplit(MetricsText(SampleGpus(files, "libno-such-library.so.1"), 8), '\n');
   // The loader's own words follow.
   const auto why = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
     return absl::StartsWith(line, "# muster_gpu_driver_up is 0: ");

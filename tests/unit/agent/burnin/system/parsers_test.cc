@@ -59,6 +59,14 @@ TEST(Stress, RateIsTheOneOfRealTime) {
   EXPECT_THAT(StressFailures(kStress), SizeIs(0));
 }
 
+TEST(Stress, VersionIsFound) {
+  EXPECT_EQ(StressVersion("stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.1.0-9-amd64)\n"),
+            "0.15.06");
+  EXPECT_EQ(StressVersion("stress-ng, version 0.17.06\n"), "0.17.06");
+  EXPECT_EQ(StressVersion(""), "");
+  EXPECT_EQ(StressVersion(kStress), "");
+}
+
 TEST(Stress, FailuresAreFound) {
   EXPECT_THAT(StressFailures("stress-ng: fail:  [12] cpu: fft error detected\nstress-ng: info: x"),
               ElementsAre("stress-ng: fail:  [12] cpu: fft error detected"));

@@ -50,9 +50,10 @@ class SlurmNode : public ::testing::Test {
     processes_.On("scontrol --oneliner show node c001", FakeProcessRunner::Prints(text, exit_code));
   }
 
-  CheckResult Run(const std::string& wait = "10s") {
+  CheckResult Run(const std::string& wait = "10s", const std::string& count_gpus = "true") {
     const checks::CheckSpec& spec = *checks::FindCheck("slurm-node");
-    const checks::Parameters parameters = checks::Parameters::Parse(spec, {{"wait", wait}}).value();
+    const checks::Parameters parameters =
+        checks::Parameters::Parse(spec, {{"wait", wait}, {"count-gpus", count_gpus}}).value();
     CheckContext context = {parameters, reporter_, clock_, files_, processes_};
     CheckResult result = RunSlurmNodeCheck(context);
     FinishResult(spec, result);
@@ -141,6 +142,13 @@ TEST_F(SlurmNode, ChoicesOfAnAdministratorAreNoFaults) {
 TEST_F(SlurmNode, LineWithoutGresHasNoGpus) {
   SetNode(absl::StrReplaceAll(kNode, {{"Gres=gpu:rtx_2080_ti:2(S:0-1) ", ""}}));
   EXPECT_EQ(FaultOf(Run()), "slurm_gpus");
+}
+
+TEST_F(SlurmNode, CardsThatAreNotUsedAreNotCounted) {
+  SetNode(absl::StrReplaceAll(kNode, {{"gpu:rtx_2080_ti:2(S:0-1)", "(null)"}}));
+  EXPECT_EQ(FaultOf(Run()), "slurm_gpus");
+  const CheckResult result = Run("10s", "false");
+  EXPECT_EQ(result.outcome, Outcome::kPass) << result.reason;
 }
 
 TEST_F(SlurmNode, NumbersBeyondAllCountsAreNone) {

@@ -16,6 +16,7 @@
 #include "controller/validation/schedule/validation_state.h"
 #include "controller/validation/suite/suite.h"
 #include "controller/validation/verdict/hardware_class.h"
+#include "controller/validation/verdict/verdict.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::controller::validation {
@@ -125,7 +126,7 @@ TEST(ShippedHardware, IsCleanAndKnowsTheExamples) {
   for (const auto& [path, text] : ReadFolder("inventory/examples")) {
     const auto inventory = ParseInventory({{path, text}});
     ASSERT_OK(inventory);
-    std::vector<std::string> unknown = CheckHardwareOf(*inventory, *library);
+    std::vector<std::string> unknown = CheckHardwareOf(*inventory, *library, {});
     // For InfiniBand there is no measured floor to write down.
     unknown.erase(std::remove_if(unknown.begin(), unknown.end(),
                                  [](const std::string& sentence) {
@@ -134,6 +135,52 @@ TEST(ShippedHardware, IsCleanAndKnowsTheExamples) {
                   unknown.end());
     EXPECT_THAT(unknown, IsEmpty()) << path;
   }
+}
+
+// They are counted since the driver was loaded: months ago, on a node that works.
+TEST(ShippedHardware, PcieReplaysOfMonthsAreNoFault) {
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks()).value();
+  const checks::CheckSpec& spec = *checks::FindCheck("gpu-inventory");
+  for (const HardwareModel& model : library.models()) {
+    if (model.kind != "gpu") continue;
+    v1::CheckResult result;
+    result.set_check("gpu-inventory");
+    result.set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& gpu = *result.add_subjects();
+    gpu.set_id("GPU-0");
+    gpu.set_kind("gpu");
+    gpu.set_model(std::string(absl::StripSuffix(model.match[0], "*")));
+    v1::Metric& replays = *result.add_metrics();
+    replays.set_name("pcie_replays");
+    replays.set_subject("GPU-0");
+    replays.set_unit("1");
+    replays.set_value(500);
+    const v1::CheckVerdict verdict =
+        JudgeCheck(result, spec, MakeExpectation(HardwareClass(), library), {});
+    EXPECT_EQ(verdict.outcome(), v1::OUTCOME_PASS) << model.name << ": " << verdict.reason();
+  }
+}
+
+// The inventory need not name the model.
+TEST(ShippedHardware, ASlowSlotFailsByTheNameThatTheDriverReports) {
+  const auto library = ParseHardware(ReadFolder("inventory/hardware"), checks::Checks()).value();
+  v1::CheckResult result;
+  result.set_check("gpu-copy");
+  result.set_outcome(v1::OUTCOME_PASS);
+  v1::Subject& gpu = *result.add_subjects();
+  gpu.set_id("GPU-0");
+  gpu.set_kind("gpu");
+  gpu.set_model("NVIDIA H100 80GB HBM3");
+  for (const char* name : {"host_to_gpu_gbytes_per_s", "gpu_to_host_gbytes_per_s"}) {
+    v1::Metric& rate = *result.add_metrics();
+    rate.set_name(name);
+    rate.set_subject("GPU-0");
+    rate.set_unit("GB/s");
+    rate.set_value(12);
+  }
+  const v1::CheckVerdict verdict = JudgeCheck(result, *checks::FindCheck("gpu-copy"),
+                                              MakeExpectation(HardwareClass(), library), {});
+  EXPECT_EQ(verdict.outcome(), v1::OUTCOME_FAIL);
 }
 
 TEST(ShippedHardware, UniversityBurnsThreeNodesARackAtOnce) {

@@ -87,9 +87,13 @@ TEST(HardwareClass, CardsWithoutADriverAreGpusUnlessTheInventorySaysHowMany) {
   expected = {};
   expected.gpu_count = 0;
   EXPECT_FALSE(TraitsOf(expected, found).Has(Condition::kGpus));
-  // The driver's GPUs count, whatever the inventory says.
+  // Nor are they used where a driver works, for instance that of a monitor.
   found.gpus = 1;
-  EXPECT_TRUE(TraitsOf(expected, found).Has(Condition::kGpus));
+  EXPECT_FALSE(TraitsOf(expected, found).Has(Condition::kGpus));
+  // More than the inventory has are tested, and fail.
+  expected.gpu_count = 1;
+  found.gpus = 2;
+  EXPECT_EQ(TraitsOf(expected, found).gpus, 2);
 }
 
 TEST(HardwareClass, ErrorsNameTheVariable) {
@@ -168,19 +172,31 @@ TEST(HardwareClass, NamesNodesWhosePowerIsEstimated) {
             "  c4: {role: compute, rack: r2, vars: {gpu_model: A}}\n"
             "  c5: {role: compute, rack: r1}\n"}})
           .value();
-  EXPECT_THAT(CheckHardwareOf(inventory, Library("A")),
+  EXPECT_THAT(CheckHardwareOf(inventory, Library("A"), {}),
               ElementsAre(HasSubstr("c[1-2]: no node_power_watts")));
 }
 
 TEST(HardwareClass, SaysWhatNoFileKnows) {
   const Inventory inventory = ReadFixture();
-  EXPECT_THAT(CheckHardwareOf(inventory, Library("NVIDIA GeForce RTX 2080 TI Founders")),
+  EXPECT_THAT(CheckHardwareOf(inventory, Library("NVIDIA GeForce RTX 2080 TI Founders"), {}),
               ElementsAre(HasSubstr("cluster.yaml:6: gpu_count of node bad"),
                           HasSubstr("matches gpu 'NVIDIA GeForce RTX 2080 Ti' of c[1-3]"),
                           HasSubstr("matches nic 'ethernet 10 Gbit/s' of c[1-3],login1")));
   const Inventory nothing =
       ParseInventory({{"f", "cluster: x\nnodes: {c1: {role: compute}}\n"}}).value();
-  EXPECT_THAT(CheckHardwareOf(nothing, HardwareLibrary()), IsEmpty());
+  EXPECT_THAT(CheckHardwareOf(nothing, HardwareLibrary(), {}), IsEmpty());
+}
+
+// Where the inventory has no gpu_model, their own names lead to the files.
+TEST(HardwareClass, SaysWhichGpusThatWereFoundNoFileKnows) {
+  const Inventory inventory = ParseInventory({{"f",
+                                               "cluster: x\nnodes:\n  \"c[1-2]\": {role: compute}\n"
+                                               "  c3: {role: compute, vars: {gpu_count: 0}}\n"
+                                               "  c4: {role: compute, vars: {gpu_model: A}}\n"}})
+                                  .value();
+  EXPECT_THAT(CheckHardwareOf(inventory, Library("A"),
+                              {{"c1", {"A", "B"}}, {"c2", {"B"}}, {"c3", {"B"}}, {"c4", {"B"}}}),
+              ElementsAre(HasSubstr("matches gpu 'B' of c[1-2]")));
 }
 
 TEST(HardwareClass, InfinibandIsNamedByItsRate) {

@@ -207,6 +207,63 @@ TEST_F(PairVerdictTest, TheOtherSideHasNothingToAnswerFor) {
   EXPECT_THAT(of_node["c"][1]->reason(), HasSubstr("not this node's fault: the link of b eth0"));
 }
 
+// A pair over the 1 Gbit/s of the management network failed by the limits of the 10 Gbit/s ports.
+TEST_F(PairVerdictTest, LimitsAreOfThePortsThatTheInventoryNames) {
+  Expectation named = floor_;
+  const auto outcome = [&](const char* below) {
+    v1::CheckResult result;
+    result.set_outcome(v1::OUTCOME_PASS);
+    v1::Subject& nic = *result.add_subjects();
+    nic.set_id("eth0");
+    nic.set_kind("nic");
+    if (*below != '\0') {
+      v1::Subject& card = *result.add_subjects();
+      card.set_id(below);
+      card.set_kind("nic");
+      (*card.mutable_attributes())["below"] = "eth0";
+    }
+    AddMetric(result, "receive_gbits", "", "eth0", "Gbit/s", 0.94);
+    AddMetric(result, "send_gbits", "", "eth0", "Gbit/s", 0.94);
+    return JudgeCheck(result, kPair, named, {}).outcome();
+  };
+  EXPECT_EQ(outcome(""), v1::OUTCOME_FAIL);
+  named.hardware.network_interfaces = {"eth0"};
+  EXPECT_EQ(outcome(""), v1::OUTCOME_FAIL);
+  named.hardware.network_interfaces = {"eth1"};
+  EXPECT_EQ(outcome(""), v1::OUTCOME_PASS);
+  EXPECT_EQ(outcome("eth2"), v1::OUTCOME_PASS);
+  // A VLAN or a bond of these ports is as fast.
+  EXPECT_EQ(outcome("eth1"), v1::OUTCOME_FAIL);
+  // InfiniBand's limits are not of the Ethernet ports.
+  named.hardware.infiniband_rate = "FDR";
+  EXPECT_EQ(outcome(""), v1::OUTCOME_FAIL);
+}
+
+TEST_F(PairVerdictTest, NothingIsExpectedOfACardBelowABondAlone) {
+  v1::CheckResult result;
+  result.set_outcome(v1::OUTCOME_PASS);
+  for (const char* name : {"bond0", "eth1"}) {
+    v1::Subject& nic = *result.add_subjects();
+    nic.set_id(name);
+    nic.set_kind("nic");
+  }
+  (*result.mutable_subjects(1)->mutable_attributes())["below"] = "bond0";
+  AddMetric(result, "receive_gbits", "", "bond0", "Gbit/s", 9.4);
+  AddMetric(result, "send_gbits", "", "bond0", "Gbit/s", 9.4);
+  EXPECT_EQ(JudgeCheck(result, kPair, floor_, {}).outcome(), v1::OUTCOME_PASS);
+}
+
+TEST_F(PairVerdictTest, TheSpeedOfAnotherPortIsItsOwn) {
+  const std::vector<MatrixNode> nodes = {{"a", "sw", 10, 0, "", {"eth0"}},
+                                         {"b", "sw", 10, 0, "", {"eth1"}}};
+  Pair("a", "b", 0.94, 0.94);
+  Pair("b", "a", 0.94, 0.94);
+  for (v1::CheckResult& result : results_)
+    (*result.mutable_subjects(0)->mutable_attributes())["speed_mbits"] = "1000";
+  for (const DirectedRate& rate : MatrixOf(nodes, pairs_, {}).rates)
+    EXPECT_EQ(rate.speed_gbits_per_s, 1);
+}
+
 TEST_F(PairVerdictTest, AFaultOfItsOwnStaysANodesFaultWhoeverIsBlamed) {
   PairsWithSlowB();
   // Other faults that its worker may see on c itself while b is the slow one.

@@ -15,6 +15,7 @@ namespace {
 
 using ::muster::testing::Said;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Property;
 
 TEST_F(VerdictTest, PassesWithTheValuesAndWhereTheFloorsComeFrom) {
@@ -73,6 +74,39 @@ TEST_F(VerdictTest, OptionalMetricMayBeMissing) {
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_FAIL);
   result.mutable_metrics()->DeleteSubrange(1, 1);
   EXPECT_EQ(Judge(result).outcome(), v1::OUTCOME_PASS);
+}
+
+// Without gpu_model in the inventory each GPU has the file of the name that its driver reports.
+TEST_F(VerdictTest, WithoutAModelInTheInventoryTheDriversNameLeadsToTheFile) {
+  const std::string other =
+      "kind: gpu\nmatch: [Tesla T4]\nmax_temperature_celsius: {value: 80, source: s}\n"
+      "limits: [{check: gpu-gemm, metric: tflops_median, unit: TFLOPS, floor: 20, peak: 65, "
+      "source: s}, {check: gpu-gemm, metric: temperature_celsius, unit: celsius}]\n"
+      "digests: [{name: gemm int8, value: 98765432, source: golden}]\n";
+  const HardwareLibrary library =
+      ParseHardware({{"x.yaml", kFile}, {"t4.yaml", other}}, kCatalog).value();
+  expectation_ = MakeExpectation(HardwareClass(), library);
+  EXPECT_EQ(Judge(Result()).outcome(), v1::OUTCOME_PASS);
+  EXPECT_EQ(Judge(Result(50, 39)).outcome(), v1::OUTCOME_FAIL);
+  // Two models in one node.
+  v1::CheckResult mixed = Result(50, 30);
+  mixed.mutable_subjects(1)->set_model("Tesla T4");
+  AddMetric(mixed, "temperature_celsius", "", "g0", "celsius", 85);
+  EXPECT_THAT(Judge(mixed).reason(), HasSubstr("temperature_celsius was expected"));
+  AddMetric(mixed, "temperature_celsius", "", "g1", "celsius", 75);
+  v1::Digest& digest = *mixed.add_digests();
+  digest.set_name("gemm int8");
+  digest.set_subject("g1");
+  digest.set_value("98765432");
+  EXPECT_EQ(Judge(mixed).outcome(), v1::OUTCOME_PASS) << Judge(mixed).reason();
+  digest.set_value("0123456789ab");
+  EXPECT_EQ(Judge(mixed).outcome(), v1::OUTCOME_FAIL);
+  digest.set_value("98765432");
+  mixed.mutable_metrics(5)->set_value(85);
+  EXPECT_EQ(Judge(mixed).outcome(), v1::OUTCOME_FAIL);
+  // A model without a file.
+  mixed.mutable_subjects(1)->set_model("Quadro P400");
+  EXPECT_EQ(Judge(mixed).outcome(), v1::OUTCOME_PASS) << Judge(mixed).reason();
 }
 
 TEST(OfPair, TheSlowerPortCounts) {

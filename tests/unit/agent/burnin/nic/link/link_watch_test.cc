@@ -10,6 +10,7 @@ namespace muster::burnin {
 namespace {
 
 using ::muster::testing::Said;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::MetricOf;
 using ::testing::SizeIs;
@@ -26,8 +27,19 @@ class LinkWatchTest : public ::testing::Test {
     Set("statistics/rx_errors", "7");
     Set("statistics/rx_dropped", "2");
   }
-  void Set(const std::string& file, const std::string& text) {
-    files_.AddFile("/sys/class/net/lo/" + file, text + "\n");
+  void Set(const std::string& file, const std::string& text) { SetOf("lo", file, text); }
+  void SetOf(const std::string& name, const std::string& file, const std::string& text) {
+    files_.AddFile("/sys/class/net/" + name + "/" + file, text + "\n");
+  }
+  // A card, or a port without hardware, that carries `above`.
+  void Carry(const std::string& above, const std::string& name, bool is_card) {
+    files_.AddLink("/sys/class/net/" + above + "/lower_" + name, "../" + name);
+    if (is_card) files_.AddLink("/sys/class/net/" + name + "/device", "../../../0000:3b:00.0");
+    SetOf(name, "operstate", "up");
+    SetOf(name, "carrier", "1");
+    SetOf(name, "carrier_changes", "3");
+    SetOf(name, "statistics/rx_crc_errors", "5");
+    SetOf(name, "statistics/rx_errors", "5");
   }
 
   testing::FakeFileSystem files_;
@@ -66,6 +78,47 @@ TEST_F(LinkWatchTest, DroppedPacketsAloneAreNoFault) {
   watch.Report(result);
   EXPECT_THAT(result.faults, IsEmpty());
   EXPECT_EQ(MetricOf(result, "rx_dropped"), 498);
+}
+
+// A VLAN on a bond counts no damaged frames; its cards do, and theirs were not read.
+TEST_F(LinkWatchTest, CardsBelowTheInterfaceAreWatchedToo) {
+  Carry("lo", "vlan7", /*is_card=*/false);
+  Carry("vlan7", "mtest0", /*is_card=*/true);
+  Carry("vlan7", "mtest1", /*is_card=*/true);
+  Carry("vlan7", "mtest2", /*is_card=*/true);
+  Carry("vlan7", "vnet0", /*is_card=*/false);
+  SetOf("mtest2", "carrier", "0");
+  EXPECT_THAT(CardsBelow(files_, "lo"), ElementsAre("mtest0", "mtest1", "mtest2"));
+  EXPECT_THAT(CardsBelow(files_, "mtest0"), IsEmpty());
+  EXPECT_TRUE(HasCard(files_, "lo"));
+  EXPECT_TRUE(HasCard(files_, "mtest0"));
+  EXPECT_FALSE(HasCard(files_, "vnet0"));
+  LinkWatch watch(files_, kAddress);
+  SetOf("mtest0", "statistics/rx_crc_errors", "9");
+  SetOf("mtest1", "carrier_changes", "5");
+  SetOf("vnet0", "statistics/rx_crc_errors", "900");
+  CheckResult result;
+  watch.Report(result);
+  ASSERT_THAT(result.subjects, SizeIs(3));
+  EXPECT_EQ(result.subjects[0].attributes.count("below"), 0u);
+  EXPECT_EQ(result.subjects[1].id, "mtest0");
+  EXPECT_EQ(result.subjects[1].attributes.at("below"), "lo");
+  ASSERT_THAT(result.faults, SizeIs(2));
+  EXPECT_EQ(result.faults[0].code, "crc_errors");
+  EXPECT_EQ(result.faults[0].subject, "mtest0");
+  EXPECT_EQ(result.faults[1].code, "link_flapped");
+  EXPECT_EQ(result.faults[1].subject, "mtest1");
+}
+
+TEST_F(LinkWatchTest, ACardOfABondThatWasLostIsAFault) {
+  Carry("lo", "mtest0", /*is_card=*/true);
+  LinkWatch watch(files_, kAddress);
+  SetOf("mtest0", "carrier", "0");
+  CheckResult result;
+  watch.Report(result);
+  ASSERT_THAT(result.faults, SizeIs(1));
+  EXPECT_EQ(result.faults[0].code, "link_down");
+  EXPECT_EQ(result.faults[0].subject, "mtest0");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "agent/burnin/nic/pair/peers.h"
 
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -15,7 +16,7 @@ Moment Soon() { return After(absl::Seconds(10)); }
 
 std::unique_ptr<PeerListener> OpenWith(std::string key) {
   absl::StatusOr<std::unique_ptr<PeerListener>> listener =
-      PeerListener::Open("127.0.0.1", std::move(key));
+      PeerListener::Open({.address = "127.0.0.1"}, std::move(key));
   EXPECT_TRUE(listener.ok()) << listener.status();
   return *std::move(listener);
 }
@@ -35,7 +36,7 @@ bool ClosedSoon(int fd) {
 TEST(PeersTest, BothEndsThatKnowTheKeyGetTheConnection) {
   const auto listener = OpenWith("secret");
   absl::StatusOr<sys::UniqueFd> out =
-      ConnectToPeer(EndpointOf(*listener), "", "secret", kChannel, Soon());
+      ConnectToPeer(EndpointOf(*listener), {}, "secret", kChannel, Soon());
   ASSERT_TRUE(out.ok()) << out.status();
   absl::StatusOr<sys::UniqueFd> in = listener->Await(kChannel, Soon(), nullptr);
   ASSERT_TRUE(in.ok()) << in.status();
@@ -50,22 +51,40 @@ TEST(PeersTest, BothEndsThatKnowTheKeyGetTheConnection) {
 TEST(PeersTest, APartnerMayHaveAName) {
   const auto listener = OpenWith("secret");
   const absl::StatusOr<sys::UniqueFd> out =
-      ConnectToPeer({"localhost", listener->port()}, "", "secret", kChannel, Soon());
+      ConnectToPeer({"localhost", listener->port()}, {}, "secret", kChannel, Soon());
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(RemoteEndpoint(out->get())->address, "127.0.0.1");
   EXPECT_EQ(RemoteEndpoint(out->get())->port, listener->port());
   EXPECT_TRUE(listener->Await(kChannel, Soon(), nullptr).ok());
 }
 
+// With two interfaces in one network, packets left by the first, whichever was asked for.
+TEST(PeersTest, ConnectionsAreOfTheInterfaceThatIsAskedFor) {
+  const LocalEnd loopback{.address = "127.0.0.1", .interface = "lo"};
+  const auto listener = PeerListener::Open(loopback, "secret");
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const auto out = ConnectToPeer(EndpointOf(**listener), loopback, "secret", kChannel, Soon());
+  ASSERT_TRUE(out.ok()) << out.status();
+  const auto in = (*listener)->Await(kChannel, Soon(), nullptr);
+  ASSERT_TRUE(in.ok()) << in.status();
+  for (const int fd : {out->get(), in->get()}) {
+    char name[IFNAMSIZ] = "";
+    socklen_t size = sizeof name;
+    ASSERT_EQ(getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &size), 0);
+    EXPECT_STREQ(name, "lo");
+  }
+  EXPECT_FALSE(Listen({.interface = "mtest-none"}, 1).ok());
+}
+
 TEST(PeersTest, OnlyNamesOfPartnersAreLookedUp) {
-  EXPECT_FALSE(Connect({"no-such-host.invalid", 4711}, "", After(absl::Seconds(30))).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(Listen("localhost", 1).status()));
+  EXPECT_FALSE(Connect({"no-such-host.invalid", 4711}, {}, After(absl::Seconds(30))).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(Listen({.address = "localhost"}, 1).status()));
 }
 
 TEST(PeersTest, AnotherKeyIsRefused) {
   const auto listener = OpenWith("secret");
   const absl::StatusOr<sys::UniqueFd> out =
-      ConnectToPeer(EndpointOf(*listener), "", "other", kChannel, Soon());
+      ConnectToPeer(EndpointOf(*listener), {}, "other", kChannel, Soon());
   EXPECT_TRUE(absl::IsPermissionDenied(out.status())) << out.status();
   EXPECT_EQ(listener->refused(), 1);
   EXPECT_TRUE(absl::IsDeadlineExceeded(
@@ -73,12 +92,12 @@ TEST(PeersTest, AnotherKeyIsRefused) {
 }
 
 TEST(PeersTest, WithoutAKeyNoPortIsOpened) {
-  EXPECT_TRUE(absl::IsInvalidArgument(PeerListener::Open("127.0.0.1", "").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(PeerListener::Open({.address = "127.0.0.1"}, "").status()));
 }
 
 TEST(PeersTest, WhoListensMustKnowTheKeyToo) {
   // It repeats what it heard: the connecting side's proof is not accepted as its own.
-  absl::StatusOr<sys::UniqueFd> socket = Listen("127.0.0.1", 1);
+  absl::StatusOr<sys::UniqueFd> socket = Listen({.address = "127.0.0.1"}, 1);
   ASSERT_TRUE(socket.ok());
   const int port = LocalEndpoint(socket->get())->port;
   std::thread impostor([&] {
@@ -90,14 +109,14 @@ TEST(PeersTest, WhoListensMustKnowTheKeyToo) {
     ASSERT_TRUE(SendAll(fd.get(), ParseHello({bytes, kHelloBytes})->proof, Soon()).ok());
   });
   const absl::Status status =
-      ConnectToPeer({"127.0.0.1", port}, "", "secret", kChannel, Soon()).status();
+      ConnectToPeer({"127.0.0.1", port}, {}, "secret", kChannel, Soon()).status();
   impostor.join();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
 }
 
 TEST(PeersTest, NoiseIsClosedAtOnce) {
   const auto listener = OpenWith("secret");
-  const absl::StatusOr<sys::UniqueFd> noise = Connect(EndpointOf(*listener), "", Soon());
+  const absl::StatusOr<sys::UniqueFd> noise = Connect(EndpointOf(*listener), {}, Soon());
   ASSERT_TRUE(noise.ok());
   ASSERT_TRUE(SendAll(noise->get(), std::string(kHelloBytes, 'x'), Soon()).ok());
   EXPECT_TRUE(ClosedSoon(noise->get()));
@@ -108,11 +127,11 @@ TEST(PeersTest, SilentStrangersDoNotKeepThePartnerOut) {
   const auto listener = OpenWith("secret");
   std::vector<sys::UniqueFd> strangers;
   for (size_t i = 0; i < PeerListener::kMaxPending * 3; ++i) {
-    absl::StatusOr<sys::UniqueFd> fd = Connect(EndpointOf(*listener), "", Soon());
+    absl::StatusOr<sys::UniqueFd> fd = Connect(EndpointOf(*listener), {}, Soon());
     ASSERT_TRUE(fd.ok()) << fd.status();
     strangers.push_back(*std::move(fd));
   }
-  EXPECT_TRUE(ConnectToPeer(EndpointOf(*listener), "", "secret", kChannel, Soon()).ok());
+  EXPECT_TRUE(ConnectToPeer(EndpointOf(*listener), {}, "secret", kChannel, Soon()).ok());
   EXPECT_TRUE(listener->Await(kChannel, Soon(), nullptr).ok());
   EXPECT_TRUE(ClosedSoon(strangers.front().get())) << "the oldest had to go";
 }
@@ -120,11 +139,11 @@ TEST(PeersTest, SilentStrangersDoNotKeepThePartnerOut) {
 TEST(PeersTest, ThePortClosesWithItsOwner) {
   auto listener = OpenWith("secret");
   const Endpoint endpoint = EndpointOf(*listener);
-  const absl::StatusOr<sys::UniqueFd> stranger = Connect(endpoint, "", Soon());
+  const absl::StatusOr<sys::UniqueFd> stranger = Connect(endpoint, {}, Soon());
   ASSERT_TRUE(stranger.ok());
   listener.reset();
   EXPECT_TRUE(ClosedSoon(stranger->get()));
-  EXPECT_TRUE(absl::IsUnavailable(Connect(endpoint, "", Soon()).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Connect(endpoint, {}, Soon()).status()));
 }
 
 TEST(PeersTest, AStopEndsAWait) {

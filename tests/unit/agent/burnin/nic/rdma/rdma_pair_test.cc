@@ -219,7 +219,7 @@ TEST_F(RdmaPairTest, ANamedPartnerIsReachedAtItsAddress) {
 }
 
 TEST_F(RdmaPairTest, OverIpv6BothSidesSaySo) {
-  if (!Listen("::1", 1).ok()) GTEST_SKIP() << "no IPv6";
+  if (!Listen({.address = "::1"}, 1).ok()) GTEST_SKIP() << "no IPv6";
   address_ = "::1";
   UseNewPerftest();
   for (const CheckResult& result : Run()) EXPECT_EQ(result.outcome, Outcome::kPass);
@@ -235,7 +235,7 @@ TEST_F(RdmaPairTest, OverIpv6BothSidesSaySo) {
 
 // As Debian 12 has it: 4.5.
 TEST_F(RdmaPairTest, APerftestThatKnowsNoIpv6IsUnknown) {
-  if (!Listen("::1", 1).ok()) GTEST_SKIP() << "no IPv6";
+  if (!Listen({.address = "::1"}, 1).ok()) GTEST_SKIP() << "no IPv6";
   address_ = "::1";
   for (int rank = 0; rank < 2; ++rank) {
     AddDevice(files_[rank], "mlx5_0", "4: ACTIVE\n");
@@ -325,6 +325,50 @@ TEST_F(RdmaPairTest, ALinkThatGoesDownEndsTheTest) {
   EXPECT_EQ(results[0].faults[0].code, "link_down");
   EXPECT_EQ(results[0].faults[0].subject, "mlx5_0");
   EXPECT_EQ(results[1].outcome, Outcome::kUnknown);
+}
+
+// A bad cable passed as long as the rate was there.
+TEST_F(RdmaPairTest, ErrorsOfThePortDuringTheTestAreFaults) {
+  struct Case {
+    const char *counter, *before, *after, *fault;
+  };
+  for (const Case& each : {Case{"symbol_error", "5\n", "15\n", ""},
+                           Case{"symbol_error", "5\n", "30\n", "symbol_errors"},
+                           Case{"link_error_recovery", "2\n", "3\n", "link_flapped"},
+                           Case{"link_error_recovery", "2\n", "2\n", ""},
+                           Case{"link_downed", "1\n", "2\n", "link_flapped"}}) {
+    SCOPED_TRACE(absl::StrCat(each.counter, " ", each.after));
+    UseNewPerftest();
+    const std::string path =
+        absl::StrCat("/sys/class/infiniband/mlx5_0/ports/1/counters/", each.counter);
+    files_[0].AddFile(path, each.before);
+    processes_[0].On("ib_write_lat", [&](const sys::ProcessSpec&) {
+      files_[0].AddFile(path, each.after);
+      return FakeProcessRunner::Prints(kLatency);
+    });
+    const auto results = Run();
+    EXPECT_EQ(results[1].outcome, Outcome::kPass) << results[1].reason;
+    if (*each.fault == '\0') {
+      EXPECT_EQ(results[0].outcome, Outcome::kPass) << results[0].reason;
+      continue;
+    }
+    ASSERT_THAT(results[0].faults, SizeIs(1));
+    EXPECT_EQ(results[0].faults[0].code, each.fault);
+    EXPECT_EQ(results[0].faults[0].subject, "mlx5_0");
+    EXPECT_THAT(results[0].faults[0].message, Said());
+  }
+}
+
+// Whether there were more errors cannot be seen.
+TEST_F(RdmaPairTest, ACounterAtItsMaximumIsUnknown) {
+  UseNewPerftest();
+  files_[0].AddFile("/sys/class/infiniband/mlx5_0/ports/1/counters/link_error_recovery", "255\n");
+  files_[1].AddFile("/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", "65535\n");
+  for (const CheckResult& result : Run()) {
+    EXPECT_EQ(result.outcome, Outcome::kUnknown);
+    EXPECT_THAT(result.reason, Said());
+    EXPECT_EQ(MetricOf(result, "write_send_gbits"), 97.6);
+  }
 }
 
 TEST_F(RdmaPairTest, AProgramThatFailsIsUnknownOnBothSides) {
