@@ -72,6 +72,16 @@ apply playbooks/site.yaml --check >"$work/apply.log"
 expect_applied 0 "a check on fresh nodes"
 ((SECONDS - started <= 120)) || fail "a check on fresh nodes took $((SECONDS - started)) s"
 
+# From Slurm 24.11 on slurmctld then has a number of its own, with which it did not start beside slurmdbd.
+start_without_accounting() {
+step "a cluster without accounting, which is turned on by the rollout"
+apply playbooks/site.yaml --limit login1 -e 'slurm_accounting_host=""' -e 'slurm_rest_host=""' \
+  -e 'slurm_partition_options={}' >"$work/apply.log" || cat "$work/apply.log"
+expect_applied 0 "no accounting"
+expect_contains "$(on login1 cat /var/lib/slurm/slurmctld/clustername)" "|" "the number that slurmctld has given itself"
+}
+if [[ $suite != bookworm ]]; then start_without_accounting; fi
+
 step "the rollout; then the prolog, of which slurmds that run must learn"
 apply playbooks/site.yaml -e slurm_prolog=false >"$work/apply.log" || cat "$work/apply.log"
 expect_applied 0 "rollout with accounting"
@@ -83,6 +93,9 @@ expect_contains "$(on login1 scontrol show topology)" "SwitchName=sw2 Level=0" "
 expect_contains "$(on login1 scontrol show topology)" "Level=1" "the root of the network"
 expect_equal "optics| optics|ann physics| physics|ann physics|bob root| root|root" "$(associations)" \
   "who is in which account"
+if [[ $suite != bookworm ]]; then
+  expect_contains "$(on login1 cat /var/lib/slurm/slurmctld/clustername)" "|" "the number that slurmdbd has given it"
+fi
 
 step "a job is charged to its account, with its GPUs"
 wait_for 30 "workers idle" nodes_idle c001 c002

@@ -38,7 +38,7 @@ sys.exit(not any(a["labels"]["alertname"] == sys.argv[1] for a in value["data"][
 }
 
 # What Alertmanager answers.
-alertmanager_code() { lab exec login1 curl -s -o /dev/null -w '%{http_code}' "$@" http://127.0.0.1:9093/api/v2/alerts; }  # ARGS OF curl…
+alertmanager_code() { lab exec login1 curl -s -o /dev/null -w '%{http_code}' "$@" http://127.0.0.1:393/api/v2/alerts; }  # ARGS OF curl…
 
 # Logs in from this machine with the lab's key, as people do with theirs.
 log_in() {  # [USER@]NODE CMD…
@@ -206,7 +206,7 @@ wait_for 20 "the job that runs has both GPUs, in Prometheus" gpus_taken
 expect_equal "1 1" "$(value_of 'slurm_jobs{state="running"}') $(value_of 'slurm_jobs{state="pending"}')" "jobs"
 lab exec login1 scancel --user=root
 # shellcheck disable=SC2016
-expect_contains "$(lab exec login1 sh -c 'curl -s -u "admin:$(cat /etc/grafana/muster_admin_password)" http://127.0.0.1:3000')" \
+expect_contains "$(lab exec login1 sh -c 'curl -s -u "admin:$(cat /etc/grafana/muster_admin_password)" http://127.0.0.1:394')" \
   '"dashboards": ["Cluster", "GPUs", "Node", "Slurm"]' "what Grafana shows"
 lab exec login1 systemctl stop slurmctld
 wait_for 30 "the alert of a silent slurmctld" pending_or_firing SlurmSilent
@@ -364,10 +364,14 @@ strictly c001 c001 || fail "the list of host keys is not mended"
 
 step "without the question for jobs everybody comes in, and nothing of it is left; nor of a group that a person has left"
 expect_equal "people admins" "$(lab exec c001 id -nG boss)" "groups of boss"
-sed -i -e 's/login_needs_job: true/login_needs_job: false/' -e 's/ groups: \[admins\],//' "$work/inventory/services.yaml"
+sed -i -e 's/login_needs_job: true/login_needs_job: false/' -e 's/ groups: \[admins\],//' \
+  -e '/{name: boss,/a\        - {name: zoe, uid: 70001, group: people}' "$work/inventory/services.yaml"
 muster inventory apply "$work/inventory" >/dev/null
 apply playbooks/site.yaml --limit c001
 expect_applied 0 "no question for jobs"
+# sssd still has her in its cache, with another group.
+expect_equal "zoe:x:70001:3000" "$(lab exec c001 grep '^zoe:' /etc/passwd | cut -d: -f1-4)" "the account of somebody of the directory"
+expect_equal "70001 people" "$(lab exec c001 id -u zoe) $(lab exec c001 id -nG zoe)" "who she is"
 log_in ann@c001 true || fail "ann is kept out"
 expect_equal people "$(lab exec c001 id -nG boss)" "groups of boss without admins"
 expect_equal "" "$(lab exec c001 sh -c 'grep -rl muster-job-login /etc/pam.d; ls -d /etc/pam.d/muster-* 2>/dev/null; true')" "files of PAM"
@@ -395,5 +399,8 @@ expect_applied 0 "the corrected port"
 step "a second apply changes nothing"
 apply playbooks/site.yaml
 expect_applied 0 "second apply"
-for node in login1 c001; do expect_equal 0 "$(recap "$APPLY_RUN" "$node" changed)" "changes on $node"; done
+for node in login1 c001; do
+  expect_equal 0 "$(recap "$APPLY_RUN" "$node" changed)" "changes on $node"
+  expect_equal people "$(lab exec "$node" id -nG zoe)" "groups of zoe on $node"
+done
 echo PASSED

@@ -13,11 +13,25 @@ namespace muster::controller {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class BaseTest : public RolesFixture {
  protected:
   BaseTest() : RolesFixture("- play: base\n  hosts: all\n  roles: [base]\n", {"base"}) {}
 };
+
+// A line that begins with a name is none.
+TEST_F(BaseTest, NamesAreOfTheNodesWithAnAddress) {
+  UseInventory(
+      "cluster: x\nnodes: {login1: {role: login, address: login.site.example}, login2: {role: "
+      "login, "
+      "address: \"2001:db8::2\"}, c001: {role: compute, address: 10.0.0.11}, c002: {role: "
+      "compute}}\n");
+  const std::string hosts = File("c001", "/etc/hosts").content();
+  EXPECT_THAT(hosts, HasSubstr("\n2001:db8::2 login2\n10.0.0.11 c001\n"));
+  EXPECT_THAT(hosts, Not(HasSubstr("login1")));
+  EXPECT_THAT(hosts, Not(HasSubstr("c002")));
+}
 
 // By manage_etc_hosts it writes /etc/hosts from its template at every boot.
 TEST_F(BaseTest, CloudInitWritesTheNamesOfTheNodes) {

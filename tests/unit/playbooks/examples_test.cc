@@ -96,7 +96,7 @@ TEST_F(SiteTest, EveryVariableOfAnExampleIsRead) {
       EXPECT_TRUE(RE2::PartialMatch(readers, absl::StrCat("\\b", variable.name, "\\b")))
           << variable.place.ToString() << ": nothing reads '" << variable.name << "'";
     }
-    EXPECT_OK(CheckVariableNames(site_, inventory_));
+    EXPECT_OK(CheckVariableNames(site_, inventory_, {}));
   }
 }
 
@@ -107,7 +107,7 @@ TEST_F(SiteTest, AMisspelledVariableOfAShippedRoleIsRefused) {
         "cluster: x\nnodes: {login1: {role: login, vars: {external_interfce: eth1}}}\n"
         "vars:\n  gpu_driver_sorce: debian\n"}});
   ASSERT_OK(inventory);
-  EXPECT_THAT(CheckVariableNames(site_, *inventory),
+  EXPECT_THAT(CheckVariableNames(site_, *inventory, {}),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, testing::Said()));
 }
 

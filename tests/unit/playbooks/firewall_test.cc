@@ -1,4 +1,5 @@
 // The role firewall: what it opens follows from what the node serves to people outside.
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -148,13 +149,36 @@ TEST_F(FirewallTest, TheInterfaceOfTheClustersNetworkIsRefused) {
   EXPECT_OK(Compile("login1").error);
 }
 
+// The packets are those of the bond or the VLAN: no rule would match, and all ports would be open.
+TEST_F(FirewallTest, AnInterfaceWhosePacketsAreThoseOfAnotherIsRefused) {
+  const v1::CommandResource command =
+      Step("login1", "packets come by the external interface itself").command();
+  EXPECT_TRUE(command.changes_nothing());
+  StandInNode node("firewall-interface", {"/sys/class/net"});
+  node.Program("ip", R"([[ $* == '-o address show dev eth1 scope global' ]])");
+  const std::string folder = node.root() + "/sys/class/net/eth1";
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+  std::filesystem::create_symlink("../bond0", folder + "/master");
+  EXPECT_EQ(node.Run(command.argv()), 1);
+  EXPECT_THAT(node.output(), HasSubstr("set external_interface: bond0\n"));
+  std::filesystem::remove(folder + "/master");
+
+  std::filesystem::create_symlink("../eth1.7", folder + "/upper_eth1.7");
+  EXPECT_EQ(node.Run(command.argv()), 1);
+  EXPECT_THAT(node.output(), HasSubstr(" carries eth1.7: "));
+  // Beside a network of its own.
+  node.Program("ip", "echo '3: eth1    inet 192.0.2.1/24 brd 192.0.2.255 scope global eth1'");
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+}
+
 TEST_F(FirewallTest, ServicesForPeopleAreOpenOnTheNodeThatHasThem) {
   Set(R"({"jupyterhub_host": "login1", "jupyterhub_listen": "0.0.0.0:443",
           "prometheus_host": "login2", "grafana_repository": {"uris": ["http://mirror.example"]},
           "grafana_address": "0.0.0.0"})");
   EXPECT_THAT(Rules("login1"), HasSubstr("\n    tcp dport 22 accept\n    tcp dport 443 accept\n"
                                          "    counter drop\n"));
-  EXPECT_THAT(Rules("login2"), HasSubstr("\n    tcp dport 22 accept\n    tcp dport 3000 accept\n"
+  EXPECT_THAT(Rules("login2"), HasSubstr("\n    tcp dport 22 accept\n    tcp dport 394 accept\n"
                                          "    counter drop\n"));
   EXPECT_THAT(Rules("c001"), HasSubstr("\n    tcp dport 22 accept\n    counter drop\n"));
 }
@@ -177,6 +201,38 @@ TEST_F(FirewallTest, TheSiteOpensMoreOrSaysAllByItself) {
   Set(R"({"firewall_open": [{"port": 80}]})");
   EXPECT_THAT(Rules("login1"), AllOf(HasSubstr("\n    tcp dport 80 accept\n    counter drop\n"),
                                      Not(HasSubstr("dport 22 ")), Not(HasSubstr("8443"))));
+}
+
+// The kernel dropped the default route that its router had announced.
+TEST_F(FirewallTest, AnnouncedRoutersStayInUseWhereTheNodeRoutes) {
+  Set(R"({"firewall_nat": true, "cluster_network": "10.1.0.0/16"})");
+  EXPECT_NE(Step("login1", "announced routers stay in use").skip_reason(), "");
+  Set(R"({"cluster_network": "2001:db8::/64"})");
+  const v1::CommandResource command = Step("login1", "announced routers stay in use").command();
+  const NodePlan plan = Compile("login1");
+  ASSERT_OK(plan.error);
+  std::vector<std::string> order;
+  for (const v1::Step& step : plan.plan->roles(0).steps())
+    if (step.name() == "announced routers stay in use" ||
+        step.name() == "routing for the cluster's nodes")
+      order.push_back(step.name());
+  EXPECT_THAT(order,
+              ElementsAre("announced routers stay in use", "routing for the cluster's nodes"));
+
+  constexpr char kSetting[] = "/proc/sys/net/ipv6/conf/eth1/accept_ra";
+  StandInNode node("announced-routers", {"/proc/sys/net", "/etc/sysctl.d"});
+  node.Write("/etc/sysctl.d/10-site.conf", "");
+  for (const char* left : {"0\n", "2\n"}) {
+    node.Write(kSetting, left);
+    EXPECT_EQ(node.Run(command.unless()), 0) << left;
+  }
+  node.Write(kSetting, "1\n");
+  EXPECT_NE(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+  EXPECT_EQ(node.Run(command.unless()), 0);
+  EXPECT_EQ(node.Read(kSetting), "2\n");
+  EXPECT_THAT(node.Read("/etc/sysctl.d/60-muster-accept-ra.conf"),
+              HasSubstr("\nnet/ipv6/conf/eth1/accept_ra = 2\n"));
 }
 
 TEST_F(FirewallTest, SwitchedOffItLeavesWithItsRules) {

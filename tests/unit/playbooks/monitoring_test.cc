@@ -1,4 +1,6 @@
-// The roles prometheus and grafana: who may use Alertmanager and Grafana, and what nodes may say.
+// The roles prometheus, grafana and slurm_metrics: who may use Alertmanager and Grafana, what nodes
+// may say, and what Slurm says of a long queue.
+#include <algorithm>
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -14,6 +16,7 @@
 namespace muster::controller {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kMonitoring[] = R"(
@@ -22,11 +25,12 @@ constexpr char kMonitoring[] = R"(
   roles:
     - prometheus
     - {role: grafana, needs: [prometheus]}
+    - slurm_metrics
 )";
 
 class MonitoringTest : public RolesFixture {
  protected:
-  MonitoringTest() : RolesFixture(kMonitoring, {"prometheus", "grafana"}) {
+  MonitoringTest() : RolesFixture(kMonitoring, {"prometheus", "grafana", "slurm_metrics"}) {
     Set(R"({"prometheus_host": "login1",
             "grafana_repository": {"uris": ["http://mirror.example"], "key": "KEY"}})");
   }
@@ -65,6 +69,62 @@ TEST_F(MonitoringTest, ANodeMeasuresItselfAloneAndWithinBounds) {
     EXPECT_TRUE(is_taken(name, "c001")) << name;
 }
 
+// A user of the node took the port while Alertmanager was restarted, and Prometheus gave them its
+// password; people would give theirs to a Grafana of that user's.
+TEST_F(MonitoringTest, PortsThatPasswordsGoToAreRootsToGive) {
+  for (const char* unit : {"prometheus-alertmanager", "grafana-server"})
+    EXPECT_THAT(File("login1", absl::StrCat("/etc/systemd/system/", unit, ".service.d/muster.conf"))
+                    .content(),
+                HasSubstr("\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n"))
+        << unit;
+  EXPECT_THAT(File("login1", "/etc/default/prometheus-alertmanager").content(),
+              HasSubstr("--web.listen-address=127.0.0.1:393 "));
+  EXPECT_THAT(File("login1", "/etc/systemd/system/grafana-server.service.d/muster.conf").content(),
+              HasSubstr("\nEnvironment=GF_SERVER_HTTP_PORT=394\n"));
+  Set(R"({"alertmanager_listen": "[::1]:1023", "grafana_port": 3000})");
+  EXPECT_OK(Compile("login1").error) << "a site may give Grafana another one";
+  for (const char* listen : {"127.0.0.1:9093", "127.0.0.1:0", ":alerts", "[::1]:1024"}) {
+    Set(absl::StrCat(R"({"alertmanager_listen": ")", listen, R"("})"));
+    EXPECT_THAT(Compile("login1").error.ToString(), HasSubstr("alertmanager_listen")) << listen;
+  }
+}
+
+// Alertmanager leaves a port only when Prometheus no longer sends the password there.
+TEST_F(MonitoringTest, PrometheusLearnsOfAnotherPortFirst) {
+  const NodePlan plan = Compile("login1");
+  ASSERT_OK(plan.error);
+  std::vector<std::string> names;
+  for (const v1::Step& step : plan.plan->roles(0).handlers()) names.push_back(step.name());
+  EXPECT_THAT(names,
+              ElementsAre("reload prometheus", "restart alertmanager", "restart prometheus"));
+}
+
+// With a `date` for each job, those of 18,000 took longer than squeue may.
+TEST_F(MonitoringTest, ALongQueueIsReadInTime) {
+  constexpr char kProgram[] = "/usr/local/lib/muster/slurm-metrics";
+  StandInNode node("slurm-metrics", {"/usr/local/lib/muster"});
+  node.Install(kProgram, File("login1", kProgram).content());
+  node.Program("scontrol", "echo 'Slurmctld(primary) at login1 is UP'");
+  for (const char* program : {"sinfo", "sdiag"}) node.Program(program, "exit 0");
+  node.Program("squeue", R"([[ $* == *--states=pending* ]] || exit 0
+awk 'BEGIN { for (i = 0; i < 50000; ++i) print (i % 2 ? "gpu" : "batch") "|2026-03-01T0" i % 7 ":00:00" }'
+echo 'gpu|2026-02-28T23:59:59'
+echo 'long|N/A')");
+  node.Program("date", absl::StrCat("echo \"$*\" >>", node.root(), R"(/dates
+case $* in
+  +%s) echo 5000 ;;
+  *2026-03-01T00:00:00*) echo 4000 ;;
+  *2026-02-28T23:59:59*) echo 3000 ;;
+esac)"));
+  const std::string file = node.root() + "/slurm.prom";
+  EXPECT_EQ(node.Run(std::vector<std::string>{kProgram, file}), 0) << node.output();
+  EXPECT_THAT(node.Read("/slurm.prom"),
+              HasSubstr("gauge\nslurm_oldest_pending_seconds{partition=\"batch\"} 1000\n"
+                        "slurm_oldest_pending_seconds{partition=\"gpu\"} 2000\n# HELP"));
+  const std::string dates = node.Read("/dates");
+  EXPECT_EQ(std::count(dates.begin(), dates.end(), '\n'), 3);
+}
+
 // The suffix __FILE is one of Grafana's containers.
 TEST_F(MonitoringTest, GrafanaReadsTheFileOfItsPassword) {
   EXPECT_THAT(
@@ -79,7 +139,7 @@ folder=${0%/bin/*}
 for word; do
   case $word in
     admin:*) login=$word ;;
-    http://127.0.0.1:3000/*) url=$word ;;
+    http://127.0.0.1:394/*) url=$word ;;
   esac
 done
 [[ -e $folder/runs ]] || exit 7

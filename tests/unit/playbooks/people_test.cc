@@ -24,8 +24,8 @@ constexpr char kPeople[] = R"(
 - play: p
   hosts: all
   roles:
-    - people
-    - {role: sssd, needs: [people], when: sssd_uris}
+    - {role: sssd, when: sssd_uris}
+    - {role: people, needs: [sssd]}
     - container_runtime
 )";
 

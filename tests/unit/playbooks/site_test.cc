@@ -22,6 +22,7 @@ namespace muster::controller {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -157,6 +158,27 @@ TEST_F(SiteTest, PeopleComeAfterTheFileSystemsThatTheirHomesLieOn) {
     }
   }
   EXPECT_EQ(count, 17);
+}
+
+// The account of somebody whom the directory has, too, could not be made while sssd answered for
+// the name.
+TEST_F(SiteTest, PeopleComeWhenTheDirectoryNoLongerAnswersForTheirNames) {
+  UseCluster("carme-1080ti");
+  GiveFacts("12", "none", 4);
+  options_.extra_vars["sssd_uris"] = nlohmann::ordered_json::parse(R"(["ldaps://ldap1.example"])");
+  options_.extra_vars["sssd_base"] = "dc=example,dc=org";
+  options_.extra_vars["sssd_allowed_groups"] = nlohmann::ordered_json::parse(R"(["hpc"])");
+  int count = 0;
+  for (const v1::Plan& plan : CompileAll())
+    for (const v1::RolePlan& role : plan.roles()) {
+      if (role.name() == "sssd") {
+        EXPECT_THAT(role.needs(), ElementsAre("users"));
+      }
+      if (role.name() != "people") continue;
+      EXPECT_THAT(role.needs(), Contains("sssd"));
+      ++count;
+    }
+  EXPECT_GT(count, 0);
 }
 
 TEST_F(SiteTest, OnlyKeysThatTheInventoryHasAreItsOwn) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "muster/v1/plan.pb.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/status_matchers.h"
@@ -61,6 +62,65 @@ TEST_F(SiteTest, ANodeWithoutOneOfItsGpusIsNotASmallerNode) {
   GiveFacts("12", "none", 5);
   EXPECT_THAT(Content(CompileAll(), "/etc/slurm/slurm.conf"),
               HasSubstr(" Gres=gpu:rtx_2080_ti:5 "));
+}
+
+// For instance those of monitors, whose driver works.
+TEST_F(SiteTest, JobsGetNoCardsWhereTheInventorySaysThatNoneAreUsed) {
+  const std::string path = "inventory/examples/university-2080ti/cluster.yaml";
+  inventory_ =
+      ParseInventory(
+          {{path, absl::StrReplaceAll(ReadFile(path), {{"gpu_count: 4", "gpu_count: 0"}})}})
+          .value();
+  GiveFacts("12", "none", 1);
+  const auto plans = CompileAll();
+  EXPECT_THAT(Content(plans, "/etc/slurm/slurm.conf"),
+              AllOf(HasSubstr("\nNodeName=c[001-006] CPUs=64 "), Not(HasSubstr("Gres"))));
+  EXPECT_THAT(Content(plans, "/etc/slurm/gres.conf"), Not(HasSubstr("NodeName")));
+  EXPECT_THAT(Content(plans, "/etc/systemd/system/slurmd.service.d/muster.conf"),
+              AllOf(HasSubstr("/wait-for-gpus"), Not(HasSubstr("/dev/nvidia"))));
+}
+
+// Slurm uses IPv4 alone, and never reached such a node.
+TEST_F(SiteTest, SlurmUsesIpv6AsSoonAsANodeHasSuchAnAddress) {
+  UseCluster("university-2080ti");
+  GiveFacts("13", "none", 4);
+  options_.extra_vars["slurm_accounting_host"] = "login1";
+  const auto parameters = [&](const std::string& path) {
+    const std::string text = Content(CompileAll(), path);
+    EXPECT_THAT(text, HasSubstr("\nSlurmUser=slurm\n"));
+    const size_t at = text.find("\nCommunicationParameters=");
+    return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  constexpr const char* kSlurm = "/etc/slurm/slurm.conf";
+  constexpr const char* kSlurmdbd = "/etc/slurm/slurmdbd.conf";
+  for (const char* path : {kSlurm, kSlurmdbd, "/etc/slurm/accounting.conf"})
+    EXPECT_EQ(parameters(path), "") << path;
+  EXPECT_EQ(CountSteps(CompileAll(), "slurm_controller", "slurmctld listens to IPv6", false), 0);
+  const std::string before = Content(CompileAll(), "/etc/default/slurmd");
+
+  absl::StatusOr<Inventory> inventory =
+      ParseInventory({{"c.yaml",
+                       "cluster: x\nnodes: {login1: {role: login, address: 10.0.0.1}, c001: {role: "
+                       "compute, address: \"2001:db8::11\"}}\n"}});
+  ASSERT_OK(inventory);
+  inventory_ = *std::move(inventory);
+  GiveFacts("13", "none", 4);
+  for (const char* path : {kSlurm, kSlurmdbd, "/etc/slurm/accounting.conf"})
+    EXPECT_EQ(parameters(path), "CommunicationParameters=EnableIPv6") << path;
+  // Their ports are opened at a start alone.
+  EXPECT_EQ(CountSteps(CompileAll(), "slurm_controller", "slurmctld listens to IPv6", false), 1);
+  EXPECT_THAT(before, Not(HasSubstr("IPv6")));
+  EXPECT_THAT(Content(CompileAll(), "/etc/default/slurmd"), HasSubstr("\n# Addresses of IPv6 "));
+  options_.extra_vars["slurm_extra_config"] = "CommunicationParameters=EnableIPv6,DisableIPv4";
+  options_.extra_vars["slurmdbd_extra_config"] = "communicationparameters = EnableIPv6";
+  EXPECT_EQ(parameters(kSlurm), "CommunicationParameters=EnableIPv6,DisableIPv4");
+  EXPECT_EQ(parameters("/etc/slurm/accounting.conf"),
+            "CommunicationParameters=EnableIPv6,DisableIPv4");
+  EXPECT_EQ(parameters(kSlurmdbd), "");
+  // slurmctld would never listen to IPv6, and be restarted by every run.
+  options_.extra_vars["slurm_extra_config"] = "CommunicationParameters=NoAddrCache";
+  EXPECT_EQ(CountSteps(CompileAll(), "slurm_controller", "slurmctld listens to IPv6", false), 0);
+  EXPECT_THAT(Content(CompileAll(), "/etc/default/slurmd"), Not(HasSubstr("IPv6")));
 }
 
 // A job that asks for no memory would have all of the node, and the others would wait.

@@ -1,5 +1,6 @@
 // slurmctld and its state move to another node or folder, partitions leave slurm.conf, and no job
 // ends by it: the commands of Slurm's roles, run against stand-ins.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -223,6 +224,56 @@ TEST_F(SlurmMovesTest, APartitionStaysWhileJobsAreInIt) {
               HasSubstr("slurmctld does not say whether jobs are in gpu-old,batch"));
   node_.Program("squeue", "exit 0");
   EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+}
+
+// slurmctld said FATAL: CLUSTER ID MISMATCH at its next start, after accounting was turned on.
+TEST_F(SlurmMovesTest, SlurmctldForgetsTheNumberOfAnotherSlurmdbd) {
+  const char kStep[] = "the number of another slurmdbd is forgotten";
+  EXPECT_NE(Step("login1", kStep).skip_reason(), "") << "no accounting";
+  Set(R"({"slurm_accounting_host": "login1"})");
+  const std::string state = "/var/lib/slurm/slurmctld/clustername";
+  const std::string conf = "/etc/slurm/slurm.conf", database = "/etc/slurm/accounting.conf";
+  // The state may lie on a server that shows it to slurm alone.
+  node_.Program("runuser",
+                absl::StrCat("[[ \"$1 $2 $3\" == '-u slurm --' ]] || exit 1\necho \"$4\" >>",
+                             node_.root(), "/as_slurm\nshift 3\nexec \"$@\""));
+  const auto forgets = [&] {
+    const v1::CommandResource command = Step("login1", kStep).command();
+    node_.Write(state, "x|4711");
+    if (node_.Run(command.unless()) == 0) return false;
+    EXPECT_EQ(node_.Run(command.argv()), 0) << node_.output();
+    EXPECT_EQ(node_.Read(state), "x");
+    EXPECT_EQ(node_.Run(command.unless()), 0) << "no number is left";
+    return true;
+  };
+  EXPECT_EQ(node_.Run(Step("login1", kStep).command().unless()), 0) << "a first installation";
+  node_.Install(conf, "ClusterName=x\n#AccountingStorageHost=login1\n");
+  EXPECT_TRUE(forgets()) << "accounting is turned on";
+  node_.Install(conf,
+                " accountingstoragehost = login1 # here\nAccountingStorageHost=of_the_site\n");
+  EXPECT_FALSE(forgets()) << "an accounting.conf that does not name its database yet";
+  node_.Install(database, File("login1", database).content());
+  EXPECT_FALSE(forgets()) << "nothing changes";
+  Set(R"({"slurm_database_name": "other"})");
+  EXPECT_TRUE(forgets()) << "another database";
+  Set(R"({"slurm_database_name": "slurm_acct_db", "slurm_accounting_host": "login2"})");
+  EXPECT_TRUE(forgets()) << "slurmdbd moves";
+  EXPECT_THAT(node_.Read("/as_slurm"), AllOf(HasSubstr("grep\n"), HasSubstr("sed\n")));
+}
+
+// A run that ended before slurm.conf was written would otherwise not know of the change any more.
+TEST_F(SlurmMovesTest, TheNumberIsForgottenBeforeTheFilesThatTell) {
+  Set(R"({"slurm_accounting_host": "login1"})");
+  const NodePlan plan = Compile("login1");
+  ASSERT_OK(plan.error);
+  std::vector<std::string> names;
+  for (const v1::Step& step : plan.plan->roles(0).steps()) names.push_back(step.name());
+  const auto place = [&](const char* name) {
+    return std::find(names.begin(), names.end(), name) - names.begin();
+  };
+  EXPECT_LT(place("the number of another slurmdbd is forgotten"),
+            place("settings for questions to slurmdbd"));
+  EXPECT_LT(place("settings for questions to slurmdbd"), place("slurm.conf"));
 }
 
 // Behind a filter that drops packets each attempt took minutes, and the last word named nothing.

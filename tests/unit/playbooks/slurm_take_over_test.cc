@@ -28,6 +28,7 @@ constexpr char kTakenOverRoles[] = R"(
 - play: p
   hosts: all
   roles:
+    - users
     - munge
     - {role: slurm_accounting, when: node.name == slurm_accounting_host}
     - {role: slurm_controller, when: node.name in slurm_controllers}
@@ -41,7 +42,7 @@ class SlurmTakeOverTest : public RolesFixture {
  protected:
   SlurmTakeOverTest()
       : RolesFixture(kTakenOverRoles,
-                     {"munge", "slurm_accounting", "slurm_controller", "slurm_accounts",
+                     {"users", "munge", "slurm_accounting", "slurm_controller", "slurm_accounts",
                       "slurm_login", "slurm_worker_package", "slurm_worker"}),
         node_("slurm-take-over", {"/etc/", "/var/lib/slurm", "/var/spool"}) {
     Runs("nothing");
@@ -74,6 +75,15 @@ class SlurmTakeOverTest : public RolesFixture {
   static constexpr char kMusters[] = "# Written by Muster from the inventory\nClusterName=x\n";
   StandInNode node_;
 };
+
+// Their homes are others on each distribution, and cannot change while slurmctld and munge run.
+TEST_F(SlurmTakeOverTest, TheDaemonsAccountsKeepTheirHomes) {
+  for (const char* account : {"munge's account", "slurm's account"}) {
+    const v1::UserResource user = Step("login1", account).user();
+    EXPECT_TRUE(user.system()) << account;
+    EXPECT_FALSE(user.create_home()) << account;
+  }
+}
 
 // Its daemons would not have understood each other any more, and jobs would have ended.
 TEST_F(SlurmTakeOverTest, AnotherKeyStaysWhileSlurmRuns) {
@@ -337,6 +347,65 @@ TEST_F(SlurmTakeOverTest, ASlurmdbdOfOthersIsNotTakenOverUnasked) {
   EXPECT_EQ(RunStep("login1", kAccounting), 0);
   Set(R"({"slurm_take_over": true})");
   EXPECT_NE(Step("login1", kAccounting).skip_reason(), "");
+}
+
+// Packages that SchedMD's slurm.spec makes have no file for logrotate. logrotate refuses a file
+// with a log that another one has.
+TEST_F(SlurmTakeOverTest, LogsOnEnterpriseLinuxDoNotGrowForEver) {
+  constexpr char kProgram[] = "/usr/local/lib/muster/slurm-log-rotation";
+  constexpr char kFolder[] = "/etc/logrotate.d/";
+  const struct {
+    const char *node, *daemon, *as;
+  } kDaemons[] = {{"login1", "slurmctld", "    su slurm slurm\n"},
+                  {"login1", "slurmdbd", "    su slurm slurm\n"},
+                  {"c001", "slurmd", ""}};
+  Set(R"({"slurm_accounting_host": "login1"})");
+  for (const auto& c : kDaemons) {
+    SCOPED_TRACE(c.daemon);
+    const std::string step = absl::StrCat(c.daemon, "'s log does not grow for ever");
+    GiveOs("debian", "12");
+    EXPECT_NE(Step(c.node, step).skip_reason(), "");
+    GiveOs("rocky", "9.4");
+    const v1::CommandResource command = Step(c.node, step).command();
+    StandInNode node(absl::StrCat("logs-", c.daemon), {"/etc/", "/usr/local/lib/muster"});
+    node.Install(kProgram, File(c.node, kProgram).content());
+    const std::string own = absl::StrCat(kFolder, "muster-", c.daemon);
+    const auto is_there = [&] {
+      if (node.Run(command.unless()) != 0) {
+        EXPECT_EQ(node.Run(command.argv()), 0) << node.output();
+      }
+      EXPECT_EQ(node.Run(command.unless()), 0) << "a second time: " << node.output();
+      return node.Exists(own);
+    };
+    node.Write("/etc/logrotate.conf", "# /var/log/slurm/*.log\nweekly\n");
+    node.Write(absl::StrCat(kFolder, "dnf"), "/var/log/dnf.log {\n}\n");
+    EXPECT_TRUE(is_there());
+    EXPECT_THAT(node.Read(own), HasSubstr(absl::StrCat("\n/var/log/slurm/", c.daemon, ".log {\n",
+                                                       c.as, "    weekly\n")));
+    EXPECT_THAT(node.Read(own),
+                HasSubstr(absl::StrCat(" --kill-who=main --signal=USR2 ", c.daemon, ".service ")));
+    node.Write(own, "# Written by Muster; changes made here are lost.\n");
+    EXPECT_NE(node.Run(command.unless()), 0) << "a file of before";
+    EXPECT_TRUE(is_there());
+    EXPECT_THAT(node.Read(own), HasSubstr("weekly"));
+
+    const std::string site = absl::StrCat(kFolder, "of-the-site");
+    for (const char* log : {"/var/log/slurm/*.log", "/var/log/slurm*/*.log", "/var/log/*/slurm*"}) {
+      node.Write(site, absl::StrCat("/var/log/a.log \"", log, "\" {\n  daily\n}\n"));
+      EXPECT_FALSE(is_there()) << log;
+    }
+    node.Write(site, absl::StrCat("/var/log/slurm/", c.daemon, ".log{\n  daily\n}\n"));
+    EXPECT_FALSE(is_there());
+    node.Write(site, "/var/log/slurm/other.log /var/log/slurm/slurm.log /var/log/*.log {\n}\n");
+    EXPECT_TRUE(is_there()) << "of other logs";
+    for (const auto& other : kDaemons) {
+      node.Write(site, absl::StrCat("/var/log/slurm/", other.daemon, ".log {\n}\n"));
+      EXPECT_EQ(is_there(), other.daemon != c.daemon) << other.daemon;
+    }
+    node.Write(absl::StrCat(kFolder, "slurm.rpmsave"), "/var/log/slurm/*.log {\n}\n");
+    node.Write(site, "");
+    EXPECT_TRUE(is_there()) << "one that logrotate passes over";
+  }
 }
 
 // Commands there left the old cluster, although slurm_controller had refused.
