@@ -8,6 +8,7 @@
 #include "common/sys/file_system.h"
 #include "controller/constants.h"
 #include "controller/enrollment/authority_change.h"
+#include "controller/log.h"
 #include "controller/probation.h"
 #include "controller/wiring/core.h"
 #include "controller/wiring/front.h"
@@ -85,12 +86,12 @@ void Controller::Shutdown() {
   modules_->work.Stop();
 }
 
-absl::Status Controller::CheckAlive() {
+void Controller::CheckAlive() {
   const auto nothing = [](Transaction&) { return absl::OkStatus(); };
   Store& store = *modules_->core.resources.store;
   // A writer that hangs in the disk holds this up, too; errors are reported to those who write.
   store.Update(nothing).IgnoreError();
-  return store.View(nothing);
+  if (const absl::Status viewed = store.View(nothing); !viewed.ok()) LogError(viewed.message());
 }
 
 int Controller::port() const { return modules_->front.port; }

@@ -31,8 +31,9 @@ class Controller {
 
   // Lets calls end within kShutdownGrace, cancels the rest, and writes what is still unwritten.
   void Shutdown();
-  // Whether the store answers. Blocks until it does: for the watchdog.
-  absl::Status CheckAlive();
+  // Blocks until the store has answered, for the watchdog. An error is an answer, which a restart
+  // would not mend: it is logged.
+  void CheckAlive();
 
   // The ports that the listeners were given.
   int port() const;

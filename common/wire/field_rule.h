@@ -36,7 +36,7 @@ struct FieldRule {
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
   size_t max_elements = 0;   // of a list; 0: not a list
-  bool is_required = false;  // a text that may not be empty
+  bool is_required = false;  // a text may not be empty, an enum not be unspecified
 };
 
 // Shorthands for the rows of the tables. Elements of a list of texts may never be empty.

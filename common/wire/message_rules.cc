@@ -126,7 +126,8 @@ std::string ValueBreach(const Message& message, const FieldDescriptor& field,
     }
     case FieldDescriptor::CPPTYPE_ENUM: {
       const int word = reflection.GetEnumValue(message, &field);
-      return field.enum_type()->FindValueByNumber(word) != nullptr ? "" : "an unknown word";
+      if (field.enum_type()->FindValueByNumber(word) == nullptr) return "an unknown word";
+      return word == 0 && rule != nullptr && rule->is_required ? "missing" : "";
     }
     case FieldDescriptor::CPPTYPE_BOOL:
       return "";

@@ -31,6 +31,7 @@ constexpr FieldRule kNodeRules[] = {
     List(128, Any("Reports.reports")),
     Text("Report.plan_id", Letters::kId, kIdBytes),
     Text("StepResult.step_id", Letters::kLine, kValueBytes),
+    Required(Any("StepResult.status")),
     List(100'000, Any("StepResult.changes")),
     Text("StepResult.message", Letters::kText, kMessageBytes),
     Text("StepResult.output", Letters::kText, kOutputBytes),

@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/digest.h"
 #include "common/base/status.h"
+#include "common/value/json_text.h"
 #include "controller/audit/audit.h"
 
 namespace muster::controller {
@@ -51,8 +50,8 @@ absl::Status CheckVariables(const std::set<std::string>& allowed, absl::string_v
           Short(use.sha256), " --vars ", absl::StrJoin(wanted, ",")));
     }
     // In its parsed form, not as written: JSON may spell a brace as \u007b.
-    const auto parsed = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
-    const std::string text = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    ASSIGN_OR_RETURN(const Value parsed, ParseExtraVar(name, value));
+    const std::string text = parsed.dump(-1, ' ', false, Value::error_handler_t::replace);
     for (const absl::string_view word : kTemplateWords) {
       if (!absl::StrContains(text, word)) continue;
       return absl::PermissionDeniedError(

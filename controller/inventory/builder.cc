@@ -449,6 +449,19 @@ std::vector<Reference> InventoryBuilder::ReadReferences(const yaml::Document& do
   return references;
 }
 
+std::vector<Reference> InventoryBuilder::ReadRestriction(const yaml::Document& document,
+                                                         yaml::MapReader& reader,
+                                                         absl::string_view key) {
+  const yaml::Node* node = reader.Take(key);
+  if (node == nullptr) return {};
+  const bool is_empty = node->IsNull() || (node->IsSequence() && node->items().empty());
+  if (is_empty && check_variable_ != nullptr) {
+    errors_.Add(reader.Empty(key, *node));
+    return {};
+  }
+  return ReadReferences(document, reader, key);
+}
+
 std::optional<Reference> InventoryBuilder::ReadReference(const yaml::Document& document,
                                                          yaml::MapReader& reader,
                                                          absl::string_view key) {

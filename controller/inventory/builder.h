@@ -29,7 +29,7 @@ namespace muster::controller {
 // to names that a later one defines. Used once.
 class InventoryBuilder {
  public:
-  // See ParseInventory(); nullptr: every name is taken.
+  // See ParseInventory().
   explicit InventoryBuilder(VariableCheck check_variable);
   absl::StatusOr<Inventory> Build(const std::map<std::string, std::string>& files);
 
@@ -104,6 +104,10 @@ class InventoryBuilder {
   // The text or list of texts under `key`, each with its place.
   std::vector<Reference> ReadReferences(const yaml::Document& document, yaml::MapReader& reader,
                                         absl::string_view key);
+  // The same for a key whose absence stands for everything: an empty list that people hand in is an
+  // error, since it would mean the opposite of what it says.
+  std::vector<Reference> ReadRestriction(const yaml::Document& document, yaml::MapReader& reader,
+                                         absl::string_view key);
   std::optional<Reference> ReadReference(const yaml::Document& document, yaml::MapReader& reader,
                                          absl::string_view key);
   // One address a node, or empty when none was written or an error was reported.
@@ -142,7 +146,7 @@ class InventoryBuilder {
   // The place of something that was written, so that an error can show it.
   Origin OriginOf(const Place& place) const;
 
-  const VariableCheck check_variable_;
+  const VariableCheck check_variable_;  // nullptr: the files are stored ones
   Errors errors_;
   HealthPolicyReader health_{errors_};
   std::deque<yaml::Document> documents_;  // a deque, because Origins point into it

@@ -26,7 +26,7 @@ void InventoryBuilder::ReadDrift(const yaml::Document& document, const yaml::Ent
   };
   if (errors_.Add(reader.Required("playbook", &policy.playbook)))
     errors_.Check(place_of("playbook"), CheckPlaybookPath(policy.playbook));
-  source.nodes = ReadReferences(document, reader, "nodes");
+  source.nodes = ReadRestriction(document, reader, "nodes");
   if (errors_.Add(reader.Optional("every", &policy.every)) &&
       policy.every < DriftPolicy::kLeastInterval) {
     errors_.Add(place_of("every"),

@@ -160,8 +160,9 @@ class Inventory {
 // Files in a folder named group_vars or node_vars hold variables of the group or node that the file
 // is named after. Pure.
 //
-// `check_variable` says what is wrong with the name of a variable, "" for nothing. For files that
-// people hand in: what was stored must stay readable when a later version takes a name for itself.
+// `check_variable` says what is wrong with the name of a variable, "" for nothing. It is for files
+// that people hand in, whose empty lists are errors, too, where no list stands for everything. What
+// was stored must stay readable when a later version is stricter: nullptr.
 //
 // InvalidArgument holds all errors that were found (the first 20), one after the other, each with
 // file:line:column, the line itself and the nearest known word.
@@ -176,8 +177,9 @@ std::vector<Variable> VariablesOf(const Inventory& inventory, const Node& node);
 // The nodes that a pattern names, in inventory order, each once. Terms are joined by commas: a node
 // or a host list (c[001-003]), a group, a glob over node names (c0*), "rack:NAME"; "!term" removes
 // nodes from the result of all others, or from all nodes when there are only exclusions.
-// InvalidArgument for an unknown name (with the nearest known one) and for a glob that matches
-// nothing; the result is empty only where groups are empty or exclusions left nothing.
+// InvalidArgument for an unknown name (with the nearest known one), for a glob that matches nothing
+// and for a pattern that would take seconds; the result is empty only where groups are empty or
+// exclusions left nothing.
 absl::StatusOr<std::vector<const Node*>> Select(const Inventory& inventory,
                                                 absl::string_view pattern);
 

@@ -165,7 +165,7 @@ void InventoryBuilder::ReadChannel(const yaml::Document& document, const yaml::E
   if (!type.has_value() && entry.value.IsMap())
     errors_.Add(origin, "a channel needs a type: webhook, email or alertmanager");
   ReadChannelTexts(document, reader, has_type, *channel);
-  for (const Reference& kind : ReadReferences(document, reader, "kinds")) {
+  for (const Reference& kind : ReadRestriction(document, reader, "kinds")) {
     errors_.Check(kind.origin, CheckKindWord(kind.text));
     channel->kinds.push_back(kind.text);
   }

@@ -60,8 +60,8 @@ void InventoryBuilder::ReadUpdate(const yaml::Document& document, const yaml::En
                   CheckPlaybookPath(playbook));
     policy.request.set_playbook(playbook);
   }
-  source.nodes = ReadReferences(document, reader, "nodes");
-  for (const Reference& window : ReadReferences(document, reader, "window")) {
+  source.nodes = ReadRestriction(document, reader, "nodes");
+  for (const Reference& window : ReadRestriction(document, reader, "window")) {
     const absl::Status parsed = rollout::ParseWindow(window.text).status();
     errors_.Check(window.origin, std::string(parsed.message()));
     policy.request.add_windows(window.text);
@@ -98,7 +98,7 @@ void InventoryBuilder::ReadLimits(const yaml::Document& document, const yaml::En
     }
     (request.*row.set)(static_cast<uint32_t>(number));
   }
-  source.waves = ReadReferences(document, reader, "waves");
+  source.waves = ReadRestriction(document, reader, "waves");
   for (const Reference& wave : source.waves) request.add_waves(wave.text);
   source.max_unavailable = ReadReference(document, reader, "max_unavailable");
   if (source.max_unavailable.has_value()) request.set_max_unavailable(source.max_unavailable->text);

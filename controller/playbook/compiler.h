@@ -111,10 +111,11 @@ std::vector<std::string> PlayNames(const Playbook& playbook);
 // InvalidArgument, with the nearest known one, for a tag that occurs nowhere in the playbook.
 absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags);
 
-// InvalidArgument, with their places: variables that no file of the site has a word for, although
-// one of almost the same name has a default in one of its roles or is the controller's own. Other
-// variables that nothing reads are the site's affair.
-absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory);
+// InvalidArgument, with their places: variables of the inventory and of -e that no file of the site
+// has a word for, although one of almost the same name has a default in one of its roles or is the
+// controller's own. Other variables that nothing reads are the site's affair.
+absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory,
+                                const std::map<std::string, nlohmann::ordered_json>& extra_vars);
 
 // The nodes of play `play_index` under `limit`, in inventory order.
 absl::StatusOr<std::vector<std::string>> SelectPlayNodes(const Playbook& playbook,

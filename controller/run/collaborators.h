@@ -37,8 +37,9 @@ class Compiler {
   // InvalidArgument: one of the tags occurs nowhere in the playbook.
   virtual absl::Status CheckTags(const Playbook& playbook,
                                  const std::vector<std::string>& tags) = 0;
-  // InvalidArgument: variables of the inventory are misspelled.
-  virtual absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory) = 0;
+  // InvalidArgument: variables of the inventory or of -e are misspelled.
+  virtual absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory,
+                                          const CompileOptions& options) = 0;
   virtual absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook,
                                                                size_t play_index,
                                                                const Inventory& inventory,

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/id.h"
 #include "common/base/status.h"
 #include "common/base/text/hostlist.h"
+#include "common/value/json_text.h"
 #include "common/value/plan_file.h"
 #include "controller/artifact/bundle_approvals.h"
 #include "controller/audit/audit.h"
@@ -45,13 +44,7 @@ absl::StatusOr<CompileOptions> OptionsOf(const v1::CreateRunRequest& request) {
   options.check_only = request.check_only();
   options.want_diff = request.want_diff();
   for (const auto& [name, text] : request.extra_vars()) {
-    nlohmann::ordered_json value =
-        nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (value.is_discarded()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("-e ", name, ": '", text, "' is not JSON; a string needs quotes"));
-    }
-    options.extra_vars[name] = std::move(value);
+    ASSIGN_OR_RETURN(options.extra_vars[name], ParseExtraVar(name, text));
   }
   return options;
 }
@@ -191,7 +184,7 @@ absl::StatusOr<std::unique_ptr<ActiveRun>> RunEngine::Prepare(RunRecord record,
   RETURN_IF_ERROR(with_.compiler.CheckTags(*playbook, options.tags));
   // Only a person can mend a name, and nodes that catch up must not wait for that.
   if (started_by == StartedBy::kPerson)
-    RETURN_IF_ERROR(with_.compiler.CheckVariableNames(*site, *inventory));
+    RETURN_IF_ERROR(with_.compiler.CheckVariableNames(*site, *inventory, options));
   record.plays = with_.compiler.Plays(*playbook);
   ASSIGN_OR_RETURN(
       std::vector<RunNode> nodes,

@@ -37,6 +37,7 @@ RunNodeRecord ToRecord(const std::string& run_id, const RunNode& node) {
   record.failed = node.failed;
   record.skipped = node.skipped;
   record.message = node.message;
+  record.result_bytes = node.result_bytes;
   record.steps_digests = absl::StrJoin(node.steps_digests, " ", absl::PairFormatter(":"));
   return record;
 }
@@ -52,6 +53,7 @@ RunNode ToRunNode(const RunNodeRecord& record) {
   node.failed = record.failed;
   node.skipped = record.skipped;
   node.message = record.message;
+  node.result_bytes = record.result_bytes;
   node.steps_digests = DigestsOf(record);
   return node;
 }

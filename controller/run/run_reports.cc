@@ -21,6 +21,24 @@ namespace {
 
 // In all plays of a run; a plan has at most 10,000.
 constexpr uint32_t kMaxStepsOfNode = 100'000;
+// In all plays of a run, too. Later results are kept without their output and changes, and none is
+// kept beyond twice of that.
+constexpr uint64_t kMaxResultBytesOfNode = uint64_t{32} << 20;
+
+// More than plans can lead to: the others are made up, and must not fill the store.
+bool HasSentTooMuch(const RunNode& node) {
+  return node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode ||
+         node.result_bytes >= 2 * kMaxResultBytesOfNode;
+}
+
+v1::StepResult WithoutOutput(v1::StepResult step) {
+  step.clear_changes();
+  step.set_output(
+      absl::StrCat("(output and changes are not kept: the node's results of this run "
+                   "take more than ",
+                   kMaxResultBytesOfNode >> 20, " MiB)\n"));
+  return step;
+}
 
 void NoteFirstError(RunNode& node, const v1::StepResult& step) {
   if (step.status() != v1::STEP_STATUS_FAILED || !node.message.empty()) return;
@@ -73,14 +91,19 @@ absl::Status StorePending(Transaction& txn, const std::string& run_id, const v1:
 absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t play,
                        const v1::StepResult& step, absl::Time now, ReportChanges::Part& part,
                        ReportChanges& changes) {
+  RunNode& node = *part.node;
+  const bool is_of_a_play = part.run == nullptr || node.plays.count(play) > 0;
+  if (!is_of_a_play || HasSentTooMuch(node)) return absl::OkStatus();
   StepResultRecord result;
   result.run_id = run_id;
-  result.node = part.node->name;
+  result.node = node.name;
   result.play_index = play;
   result.step_id = step.step_id();
   result.status = step.status();
   result.time = now;
-  step.SerializeToString(&result.result);
+  result.result = node.result_bytes < kMaxResultBytesOfNode
+                      ? step.SerializeAsString()
+                      : WithoutOutput(step).SerializeAsString();
   if (part.run != nullptr) {
     result.sequence = part.run->log->ReserveSequence();
   } else {
@@ -89,11 +112,9 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
   }
   const bool is_dropped = IsUnchanged(step.status()) && part.run != nullptr &&
                           part.run->request.keep_changes_only() && part.run->request.check_only();
-  // More steps than a plan can have: the others are made up, and must not fill the store.
-  const RunNode& node = *part.node;
-  const bool is_full = node.ok + node.changed + node.failed + node.skipped >= kMaxStepsOfNode;
   bool is_new = false;
-  if (!is_dropped && !is_full) {
+  if (!is_dropped) {
+    node.result_bytes += result.result.size();
     ASSIGN_OR_RETURN(is_new, txn.step_results().PutNew(result));
   }
   std::optional<StepOutcome> earlier;
@@ -103,13 +124,11 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
     if (before.has_value()) {
       earlier = static_cast<StepOutcome>(*before);
       if (!is_dropped) RETURN_IF_ERROR(txn.step_results().Put(result));
-    } else if (is_full) {
-      return absl::OkStatus();
     }
   }
-  CountStep(*part.node, earlier, static_cast<StepOutcome>(step.status()));
+  CountStep(node, earlier, static_cast<StepOutcome>(step.status()));
   RETURN_IF_ERROR(StorePending(txn, run_id, step, now, part));
-  NoteFirstError(*part.node, step);
+  NoteFirstError(node, step);
   if (part.run != nullptr) changes.steps.push_back({part.run->log.get(), std::move(result)});
   return absl::OkStatus();
 }

@@ -63,6 +63,7 @@ struct RunNode {
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;                            // first error
   std::map<uint32_t, std::string> steps_digests;  // see NodeRecap
+  uint64_t result_bytes = 0;                      // see RunNodeRecord
   // Set from the permit until the node is back in another boot or has finished the step.
   std::optional<NodeReboot> reboot;
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status.h"
+#include "common/value/json_text.h"
 #include "controller/playbook/secret_readers.h"
 #include "controller/run/plan/values_of_facts.h"
 #include "controller/run/run_records.h"
@@ -32,11 +33,7 @@ absl::StatusOr<ExtraVars> ReadExtraVars(
     const google::protobuf::Map<std::string, std::string>& given) {
   ExtraVars vars;
   for (const auto& [name, text] : given) {
-    nlohmann::ordered_json value = nlohmann::ordered_json::parse(text, nullptr, false);
-    if (value.is_discarded()) {
-      return absl::InvalidArgumentError(absl::StrCat("-e ", name, ": '", text, "' is not JSON"));
-    }
-    vars[name] = std::move(value);
+    ASSIGN_OR_RETURN(vars[name], ParseExtraVar(name, text));
   }
   return vars;
 }

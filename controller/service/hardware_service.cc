@@ -1,6 +1,7 @@
 #include "controller/service/hardware_service.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,17 +14,30 @@
 #include "controller/service/front/refusal.h"
 #include "controller/service/front/request_rules.h"
 #include "controller/session/caller.h"
+#include "controller/store/stored_facts.h"
 #include "controller/validation/engine/good_results.h"
 #include "controller/validation/learning/floor_learner.h"
 #include "controller/validation/learning/hardware_learning.h"
 #include "controller/validation/suite/hardware.h"
 #include "controller/validation/verdict/hardware_class.h"
+#include "muster/v1/facts.pb.h"
 
 namespace muster::controller {
 namespace {
 
 constexpr char kFolder[] = "inventory/hardware/";
 constexpr absl::Duration kLearnSince = absl::Hours(24 * 30);
+
+// By node, the names of the GPUs in its facts.
+absl::StatusOr<std::map<std::string, std::set<std::string>>> FoundGpus(Store& store) {
+  std::map<std::string, std::set<std::string>> found;
+  v1::Facts parsed;
+  RETURN_IF_ERROR(ForEachFacts(store, [&](const std::string& name, const std::string& facts) {
+    if (!parsed.ParseFromString(facts)) return;
+    for (const v1::GpuFacts& gpu : parsed.gpus()) found[name].insert(gpu.name());
+  }));
+  return found;
+}
 
 }  // namespace
 
@@ -49,7 +63,8 @@ absl::Status HardwareService::Read(const v1::ReadHardwareRequest& request,
   }
   // Without an inventory there are no expectations yet.
   if (const auto inventory = latest_inventory_(); inventory.ok()) {
-    for (std::string& note : validation::CheckHardwareOf(**inventory, library)) {
+    ASSIGN_OR_RETURN(const auto found_gpus, FoundGpus(store_));
+    for (std::string& note : validation::CheckHardwareOf(**inventory, library, found_gpus)) {
       response.add_notes(std::move(note));
     }
   }

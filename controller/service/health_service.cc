@@ -141,17 +141,23 @@ absl::Status HealthService::History(const v1::ListConditionHistoryRequest& reque
   if (!request.nodes().empty()) {
     ASSIGN_OR_RETURN(nodes, NodeNames(request.nodes()));
   }
+  const auto is_newer = [](const HealthEventRecord& a, const HealthEventRecord& b) {
+    return a.sequence > b.sequence;
+  };
   std::vector<HealthEventRecord> events;
   RETURN_IF_ERROR(store_.View([&](Transaction& txn) -> absl::Status {
     for (const std::string& node : nodes) {
       ASSIGN_OR_RETURN(std::vector<HealthEventRecord> some,
                        txn.health().ListEvents(node, request.condition(), limit));
       std::move(some.begin(), some.end(), std::back_inserter(events));
+      if (events.size() <= size_t{2} * limit) continue;
+      // Those of all nodes together may be a million.
+      std::nth_element(events.begin(), events.begin() + limit, events.end(), is_newer);
+      events.resize(limit);
     }
     return absl::OkStatus();
   }));
-  std::sort(events.begin(), events.end(),
-            [](const auto& a, const auto& b) { return a.sequence > b.sequence; });
+  std::sort(events.begin(), events.end(), is_newer);
   if (events.size() > limit) events.resize(limit);
   for (const HealthEventRecord& record : events) {
     v1::ConditionEvent& event = *response.add_events();

@@ -64,8 +64,8 @@ absl::StatusOr<Inventory> Parse(const Files& files, VariableCheck check_variable
   return ParseInventory(contents, check_variable);
 }
 
-// What people hand in. A variable that templates never see is their error; what is stored may have
-// one from before its name was taken.
+// What people hand in. A variable that templates never see is their error, and so is an empty list
+// that would stand for everything; what is stored may have them from an earlier version.
 absl::StatusOr<Inventory> ParseGiven(const Files& files) {
   return Parse(files, playbook::CheckGivenVariable);
 }
@@ -192,6 +192,10 @@ absl::Status InventoryService::Apply(const v1::ApplyInventoryRequest& request, c
   Inventory before;
   ASSIGN_OR_RETURN(const uint64_t revision, Latest(before));
   RETURN_IF_ERROR(CheckSlurmctld(before, now));
+  if (now.cluster() != cluster_) {
+    response.set_controller_cluster(cluster_);
+    response.set_inventory_cluster(std::string(now.cluster()));
+  }
   const std::vector<std::string> changes = muster::controller::DiffInventory(before, now);
   if (changes.empty() && revision != 0) {
     response.set_revision(revision);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,8 +25,9 @@ class InventoryService final : public v1::InventoryService::Service {
   // The limit for the files of an inventory together.
   static constexpr size_t kMaxBytes = size_t{3} << 20;
 
-  // The references must outlive the object.
-  InventoryService(Store& store, Clock& clock) : store_(store), clock_(clock) {}
+  // The references must outlive the object. `cluster` is that of controller.yaml.
+  InventoryService(Store& store, Clock& clock, std::string cluster)
+      : store_(store), clock_(clock), cluster_(std::move(cluster)) {}
 
   grpc::Status CheckInventory(grpc::ServerContext* context,
                               const v1::CheckInventoryRequest* request,
@@ -55,6 +57,7 @@ class InventoryService final : public v1::InventoryService::Service {
 
   Store& store_;
   Clock& clock_;
+  const std::string cluster_;
 };
 
 }  // namespace muster::controller

@@ -65,6 +65,26 @@ void FactsKeeper::Stop() {
   WriteNews();
 }
 
+void FactsKeeper::KeepForLater(NewsByNode news) {
+  absl::MutexLock lock(&mutex_);
+  for (auto& [uuid, each] : news) {
+    const auto [found, is_new] = news_.try_emplace(uuid);
+    News& later = found->second;
+    if (is_new) later.refused = std::move(each.refused);
+    if (!later.facts.has_value()) later.facts = std::move(each.facts);
+    std::vector<Answer> answers = std::exchange(later.answers, {});
+    for (Answer& answer : each.answers) {
+      const std::optional<FactsRequest> request = ParseFactsRequest(answer.request_id);
+      // A person has been told of the store's refusal.
+      if (request.has_value() && request->owner != FactsRequest::Owner::kPerson)
+        later.answers.push_back(std::move(answer));
+    }
+    for (Answer& answer : answers) {
+      if (later.answers.size() < kMaxRequests) later.answers.push_back(std::move(answer));
+    }
+  }
+}
+
 bool FactsKeeper::WriteNews() {
   NewsByNode news;
   {
@@ -72,12 +92,7 @@ bool FactsKeeper::WriteNews() {
     news.swap(news_);
   }
   if (news.empty() || Write(news)) return true;
-  // No node sends them again by itself.
-  absl::MutexLock lock(&mutex_);
-  for (auto& [uuid, each] : news) {
-    News& later = news_[uuid];
-    if (!later.facts.has_value()) later.facts = std::move(each.facts);
-  }
+  KeepForLater(std::move(news));
   return false;
 }
 

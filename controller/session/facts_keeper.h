@@ -101,9 +101,12 @@ class FactsKeeper final : public AgentSessionListener {
   using NewsByNode = absl::flat_hash_map<std::string, News>;
 
   absl::Status CheckRefreshes(absl::string_view person) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes what has come since the last time. False: the store has refused it, and the facts are
-  // kept for the next time.
+  // Writes what has come since the last time. False: the store has refused it, and it is kept for
+  // the next time.
   bool WriteNews();
+  // No node sends its facts again by itself, and runs wait for the answers. What has come meanwhile
+  // is newer.
+  void KeepForLater(NewsByNode news);
   bool Write(const NewsByNode& news);
   static absl::Status PutFacts(Transaction& txn, const std::string& uuid, const GoodFacts& facts);
   // Adds the node to `audited` when the refusal is entered into the audit log: to be remembered

@@ -1,6 +1,7 @@
 #include "controller/template/budget.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/value/json_text.h"
 
 namespace muster::tmpl {
 

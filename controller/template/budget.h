@@ -10,9 +10,6 @@
 
 namespace muster::tmpl {
 
-// Values nested deeper than this are refused, so that recursion over them is bounded.
-inline constexpr int kMaxValueDepth = 100;
-
 // Counts the steps and bytes of one rendering, and charges them to an allowance. The first error
 // sticks: work continues with harmless results until its caller checks status(). Not thread-safe.
 class Budget {

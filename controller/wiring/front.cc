@@ -110,7 +110,7 @@ Front::Front(const Config& config, Core& core, Work& work)
       events(*core.resources.store),
       timeline(work.timelines, *core.resources.store, core.clock, core.open_calls),
       secrets(*core.resources.secrets, work.rotations),
-      inventories(*core.resources.store, core.clock),
+      inventories(*core.resources.store, core.clock, config.cluster),
       runs(work.runs, *core.resources.store, config.cluster, core.open_calls),
       rollouts(work.rollouts, work.policies, *core.resources.store, config.cluster,
                core.open_calls),

@@ -1,5 +1,7 @@
-// CheckVariableNames: names of variables in an inventory that nothing reads.
+// CheckVariableNames: names of variables in an inventory or of -e that nothing reads.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -28,7 +30,7 @@ using Variables = std::vector<Variable>;
 
 struct Unread {
   const Variable* variable;
-  const Variables* beside;  // those of the same group or node, or of all
+  const Variables* beside;  // those of the same group or node, of all, or of -e
 };
 
 // By name, the first variable of each.
@@ -91,11 +93,21 @@ std::vector<std::string> DefaultNames(const FileTree& site) {
 
 }  // namespace
 
-absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory) {
+absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory,
+                                const std::map<std::string, nlohmann::ordered_json>& extra_vars) {
+  Variables of_command_line;
+  for (const auto& [name, value] : extra_vars) {
+    Variable& variable = of_command_line.emplace_back();
+    variable.name = name;
+    variable.value = std::make_shared<const nlohmann::ordered_json>(value);
+    variable.level = VariableLevel::kCommandLine;
+  }
   UnreadNames names;
   VisitVariables(inventory, [&](const Variable& variable, const Variables& beside) {
     names.emplace(absl::string_view(variable.name), Unread{&variable, &beside});
   });
+  for (const Variable& variable : of_command_line)
+    names.emplace(absl::string_view(variable.name), Unread{&variable, &of_command_line});
   for (const std::string& name : OwnVariables()) names.erase(absl::string_view(name));
   for (const auto& [path, content] : site) {
     if (names.empty()) break;
@@ -113,7 +125,8 @@ absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory
   for (const auto& [name, each] : names) unread.push_back(each);
   std::sort(unread.begin(), unread.end(), [](const Unread& a, const Unread& b) {
     const auto &x = a.variable->place, &y = b.variable->place;
-    return std::tie(x.file, x.line, x.column) < std::tie(y.file, y.line, y.column);
+    return std::tie(x.file, x.line, x.column, a.variable->name) <
+           std::tie(y.file, y.line, y.column, b.variable->name);
   });
   if (unread.size() > kMostCompared) unread.resize(kMostCompared);
   ErrorTexts errors;
@@ -121,9 +134,12 @@ absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory
     const std::string nearest = NearestVariable(variable->name, known);
     // Both stand there, this one perhaps for a role that is not here.
     if (nearest.empty() || Has(*beside, nearest)) continue;
-    errors.texts.push_back(absl::StrCat(variable->place.ToString(), ":", variable->place.column,
-                                        ": no role reads '", variable->name, "'; did you mean '",
-                                        nearest, "'?"));
+    const std::string place =
+        variable->level == VariableLevel::kCommandLine
+            ? "-e"
+            : absl::StrCat(variable->place.ToString(), ":", variable->place.column);
+    errors.texts.push_back(absl::StrCat(place, ": no role reads '", variable->name,
+                                        "'; did you mean '", nearest, "'?"));
   }
   return JoinErrors(absl::StatusCode::kInvalidArgument, std::move(errors), "\n");
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/text/plain_text.h"
+#include "common/value/json_text.h"
 
 namespace muster::controller::power {
 namespace {
@@ -35,13 +36,7 @@ absl::Status NotRedfish(absl::string_view what) {
 // Discarded: it is not JSON, or too large, or nested too deep.
 json Parse(absl::string_view body) {
   if (body.size() > kMaxRedfishAnswer) return json(json::value_t::discarded);
-  bool is_deep = false;
-  const auto limit_depth = [&](int depth, json::parse_event_t, json&) {
-    is_deep = is_deep || depth > kMaxDepth;
-    return !is_deep;
-  };
-  json parsed = json::parse(body.begin(), body.end(), limit_depth, /*allow_exceptions=*/false);
-  return is_deep ? json(json::value_t::discarded) : parsed;
+  return ParseJson<json>(body, kMaxDepth).value_or(json(json::value_t::discarded));
 }
 
 // nullptr: it has no such member.

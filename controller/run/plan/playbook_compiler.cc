@@ -37,9 +37,9 @@ absl::Status PlaybookCompiler::CheckTags(const Playbook& playbook,
   return Annotate(controller::CheckTags(playbook, tags), "--tags");
 }
 
-absl::Status PlaybookCompiler::CheckVariableNames(const FileTree& site,
-                                                  const Inventory& inventory) {
-  return controller::CheckVariableNames(site, inventory);
+absl::Status PlaybookCompiler::CheckVariableNames(const FileTree& site, const Inventory& inventory,
+                                                  const CompileOptions& options) {
+  return controller::CheckVariableNames(site, inventory, options.extra_vars);
 }
 
 absl::StatusOr<std::vector<std::string>> PlaybookCompiler::SelectNodes(const Playbook& playbook,

@@ -22,7 +22,8 @@ class PlaybookCompiler final : public Compiler {
                                                        absl::string_view path) override;
   std::vector<std::string> Plays(const Playbook& playbook) override;
   absl::Status CheckTags(const Playbook& playbook, const std::vector<std::string>& tags) override;
-  absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory) override;
+  absl::Status CheckVariableNames(const FileTree& site, const Inventory& inventory,
+                                  const CompileOptions& options) override;
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;

@@ -59,6 +59,7 @@ constexpr KindRow kKindRows[] = {
     {"/muster.v1.InventoryService/ApplyInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/CheckInventory", CallKind::kHeavy},
     {"/muster.v1.InventoryService/DiffInventory", CallKind::kHeavy},
+    {"/muster.v1.InventoryService/GetInventory", CallKind::kHeavy},
     {"/muster.v1.PowerService/ChangePower", CallKind::kWatch},
     {"/muster.v1.PowerService/ReadPower", CallKind::kWatch},
     {"/muster.v1.RolloutService/CreateRollout", CallKind::kHeavy},

@@ -38,11 +38,12 @@ soci::details::prepare_temp_type Select(soci::session& session, const char* wher
 soci::details::prepare_temp_type SelectNodes(soci::session& session, const char* where,
                                              RunNodeRecord& node) {
   return (session.prepare << "SELECT run_id, node, node_uuid, state, play_index, ok, changed, "
-                             "failed, skipped, message, steps_digests FROM run_nodes "
+                             "failed, skipped, message, steps_digests, result_bytes FROM run_nodes "
                           << where,
           into(node.run_id), into(node.node), into(node.node_uuid), into(node.state),
           into(node.play_index), into(node.ok), into(node.changed), into(node.failed),
-          into(node.skipped), into(node.message), into(node.steps_digests));
+          into(node.skipped), into(node.message), into(node.steps_digests),
+          into(node.result_bytes));
 }
 
 RunRecord ToRecord(RunRow row) {
@@ -153,16 +154,18 @@ absl::Status SociRunTable::PutNode(const RunNodeRecord& node) {
     put.Run([&] {
       return (context_.session.prepare
                   << "INSERT INTO run_nodes (run_id, node, node_uuid, state, play_index, ok, "
-                     "changed, failed, skipped, message, steps_digests) VALUES (:run, :node, "
-                     ":uuid, :state, :play, :ok, :changed, :failed, :skipped, :message, :digests) "
+                     "changed, failed, skipped, message, steps_digests, result_bytes) VALUES "
+                     "(:run, :node, :uuid, :state, :play, :ok, :changed, :failed, :skipped, "
+                     ":message, :digests, :bytes) "
                      "ON CONFLICT (run_id, node) DO UPDATE SET node_uuid = excluded.node_uuid, "
                      "state = excluded.state, play_index = excluded.play_index, "
                      "ok = excluded.ok, changed = excluded.changed, failed = excluded.failed, "
                      "skipped = excluded.skipped, message = excluded.message, "
-                     "steps_digests = excluded.steps_digests",
+                     "steps_digests = excluded.steps_digests, "
+                     "result_bytes = excluded.result_bytes",
               use(row.run_id), use(row.node), use(row.node_uuid), use(row.state),
               use(row.play_index), use(row.ok), use(row.changed), use(row.failed), use(row.skipped),
-              use(row.message), use(row.steps_digests));
+              use(row.message), use(row.steps_digests), use(row.result_bytes));
     });
     return absl::OkStatus();
   });

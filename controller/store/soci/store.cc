@@ -112,11 +112,27 @@ absl::Status CheckRestored(const std::string& path) {
                    path, kRestoreSuffix));
 }
 
+// SQLite would take a log without its database for a leftover, and remove it.
+absl::Status CheckDatabase(const std::string& path) {
+  struct stat log;
+  if (lstat(absl::StrCat(path, "-wal").c_str(), &log) != 0 || log.st_size == 0)
+    return absl::OkStatus();
+  struct stat database;
+  const bool is_missing = lstat(path.c_str(), &database) != 0;
+  if (!is_missing && database.st_size > 0) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "the store ", path, is_missing ? " is missing" : " is empty", ", but ", path,
+      "-wal has changes of it. Put the file back where it was, or run `muster backup restore "
+      "FILE`; to begin with a new store, first move ",
+      path, "-wal away"));
+}
+
 absl::Status SociStore::Open() {
   absl::MutexLock lock(&mutex_);
   if (is_file_) {
     ASSIGN_OR_RETURN(lock_file_, LockFile::Acquire(path_ + ".lock"));
     RETURN_IF_ERROR(CheckRestored(path_));
+    RETURN_IF_ERROR(CheckDatabase(path_));
     RETURN_IF_ERROR(CreateFile(path_));
   }
   RETURN_IF_ERROR(writer_.Open(SociConnection::Use::kReadAndWrite));

@@ -20,9 +20,9 @@ inline constexpr char kRestoreSuffix[] = ".restore";
 // it checks the file: seconds for gigabytes, see LongestCheck(). A lock on `path`.lock keeps the
 // file to one process at a time. Errors, each with its remedy: FailedPrecondition (another process
 // holds it; it was written by a newer musterd; a restore was interrupted), DataLoss (the file is
-// damaged), ResourceExhausted (disk full), NotFound or PermissionDenied (the folder). The store
-// must not be called again inside View and Update. Each View keeps one of few connections: do slow
-// work with what it has read afterwards.
+// damaged, or gone and has left its log), ResourceExhausted (disk full), NotFound or
+// PermissionDenied (the folder). The store must not be called again inside View and Update. Each
+// View keeps one of few connections: do slow work with what it has read afterwards.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(const std::string& path);
 
 // How long OpenStore() may take to check a file of this size on a slow disk.

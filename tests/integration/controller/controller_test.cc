@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "muster/v1/enrollment.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "tests/fixtures/golden_texts.h"
 #include "tests/fixtures/test_controller.h"
@@ -104,7 +105,6 @@ TEST_F(ControllerTest, StateIsThereAfterARestart) {
   controller_->Shutdown();
   controller_.reset();
   Start();
-  EXPECT_OK(controller_->CheckAlive());
   const auto stub =
       v1::NodeService::NewStub(Connect(controller_->port(), Issue(Role::kViewer, "victor")));
   grpc::ClientContext context;
@@ -113,6 +113,26 @@ TEST_F(ControllerTest, StateIsThereAfterARestart) {
   EXPECT_EQ(status.cluster(), "test");
   EXPECT_EQ(status.nodes_total(), 3u);
   EXPECT_EQ(status.inventory_revision(), 1u);
+}
+
+// It keeps running for the file to come back, so its watchdog must not end it.
+TEST_F(ControllerTest, IsAliveWhileItsStoreIsMovedAway) {
+  const auto stub =
+      v1::TokenService::NewStub(Connect(controller_->port(), Issue(Role::kAdmin, "alice")));
+  const auto create_token = [&] {
+    grpc::ClientContext context;
+    v1::CreateTokenRequest request;
+    request.set_nodes("c001");
+    v1::CreateTokenResponse response;
+    return stub->CreateToken(&context, request, &response).error_code();
+  };
+  const std::string store = config_.state_directory + "/muster.db";
+  std::filesystem::rename(store, folder_ / "elsewhere");
+  EXPECT_NE(create_token(), grpc::StatusCode::OK);
+  controller_->CheckAlive();
+  std::filesystem::rename(folder_ / "elsewhere", store);
+  EXPECT_EQ(create_token(), grpc::StatusCode::OK);
+  controller_->CheckAlive();
 }
 
 TEST_F(ControllerTest, ServesPackagesAndNothingElse) {

@@ -9,6 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
+#include "common/base/status.h"
+#include "controller/store/health_tables.h"
+#include "controller/store/soci/store.h"
 #include "muster/v1/agent_session.grpc.pb.h"
 #include "muster/v1/event.grpc.pb.h"
 #include "muster/v1/health.grpc.pb.h"
@@ -153,6 +156,41 @@ TEST_F(HealthFlowTest, AReportIsSeenHeldAndExplained) {
                      node.conditions(0).response() == v1::HEALTH_RESPONSE_RECOVERING;
             }).status(),
             v1::CONDITION_STATUS_OK);
+}
+
+TEST_F(HealthFlowTest, TheHistoryOfManyNodesIsTheNewestOfAll) {
+  controller_.reset();
+  {
+    const std::unique_ptr<Store> store = OpenStore(config_.state_directory + "/muster.db").value();
+    ASSERT_OK(store->Update([](Transaction& txn) -> absl::Status {
+      for (int i = 0; i < 30; ++i) {
+        v1::Condition condition;
+        condition.set_name(absl::StrCat("e", i));
+        HealthEventRecord event;
+        event.time = absl::Now();
+        event.node_uuid = kHealthUuid;
+        event.node = absl::StrCat("c00", i / 10 + 1);
+        event.condition = condition.name();
+        event.event = condition.SerializeAsString();
+        RETURN_IF_ERROR(txn.health().AppendEvent(event));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  Start();
+  v1::ListConditionHistoryRequest asked;
+  asked.set_limit(3);
+  for (const char* nodes : {"c[001-003]", "c003,c002,c001"}) {
+    SCOPED_TRACE(nodes);
+    asked.set_nodes(nodes);
+    v1::ListConditionHistoryResponse history;
+    grpc::ClientContext context;
+    ASSERT_TRUE(As(Role::kViewer)->ListConditionHistory(&context, asked, &history).ok());
+    std::vector<std::string> names;
+    for (const v1::ConditionEvent& event : history.events())
+      names.push_back(event.condition().name());
+    EXPECT_THAT(names, ElementsAre("e29", "e28", "e27"));
+  }
 }
 
 TEST_F(HealthFlowTest, OperatorsSilence) {

@@ -158,6 +158,18 @@ TEST_F(HostileAgentTest, FieldsBeyondMeasureCutOff) {
   }
 }
 
+// It would be counted nowhere, and so never be too many.
+TEST_F(HostileAgentTest, ResultsWithoutAStatusCutOff) {
+  const auto agent = Connected();
+  v1::AgentMessage message;
+  message.mutable_reports()->add_reports()->mutable_step()->set_step_id("role/step");
+  agent->stream->Write(message);
+  const grpc::Status status = agent->End();
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "reports.reports[0].step.status: missing");
+  EXPECT_EQ(CutOffs("c001"), 1);
+}
+
 // Otherwise any node could tell lies about Slurm; only the one that is asked may answer, once.
 TEST_F(HostileAgentTest, AnswersAboutSlurmThatNobodyAskedForCutOff) {
   const auto agent = Connected();

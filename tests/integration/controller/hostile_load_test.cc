@@ -55,6 +55,7 @@ v1::AgentMessage Bloated() {
   v1::Report& report = *message.mutable_reports()->add_reports();
   report.set_report_sequence(1);
   v1::StepResult& step = *report.mutable_step();
+  step.set_status(v1::STEP_STATUS_CHANGED);
   for (size_t i = 0; i < kChanges; ++i) step.add_changes();
   return message;
 }

@@ -21,6 +21,7 @@
 #include "controller/service/front/call_shares.h"
 #include "controller/session/facts_keeper.h"
 #include "muster/v1/artifact.grpc.pb.h"
+#include "muster/v1/explain.grpc.pb.h"
 #include "muster/v1/node.grpc.pb.h"
 #include "muster/v1/run.grpc.pb.h"
 #include "tests/fixtures/enrolled_controller.h"
@@ -247,6 +248,21 @@ TEST_F(HostileViewerTest, StormOfQuickCallsIsAnsweredOrRefusedAndLeavesNothingBe
     EXPECT_GE(answered, static_cast<int>(MostAtOnce(CallKind::kQuick)));
   }
   for (size_t i = 0; i < 4 * MostAtOnce(CallKind::kQuick); ++i) EXPECT_TRUE(list(eve).ok());
+}
+
+// A value that nests a million times ended musterd, by the recursion of whatever copied it.
+TEST_F(HostileViewerTest, NestedVariablesAreRefused) {
+  const auto stub = v1::ExplainService::NewStub(ConnectAs(Role::kViewer, "eve"));
+  v1::ExplainVariableRequest request;
+  request.set_name("x");
+  request.set_node(nodes_[0].name);
+  (*request.mutable_extra_vars())["x"] = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  v1::ExplainVariableResponse response;
+  grpc::ClientContext context;
+  const grpc::Status refused = stub->ExplainVariable(&context, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("-e x: "));
+  EXPECT_NE(Greet(nodes_[0]), nullptr) << "the controller still answers";
 }
 
 // The nice values of this process's threads of that name.

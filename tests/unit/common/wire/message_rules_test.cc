@@ -274,10 +274,24 @@ TEST(MessageRulesTest, OutputKeepsItsLinesAndLosesItsColors) {
   v1::StepResult& step = *message.mutable_reports()->add_reports()->mutable_step();
   step.set_output("\x1b[1;31mE:\x1b[0m no package\tmünge\r\n50%\r100%\nend");
   step.set_name("install\nmunge");
+  step.set_status(v1::STEP_STATUS_FAILED);
   Clean(message);
   EXPECT_OK(Check(message));
   EXPECT_EQ(step.output(), "E: no package\tmünge\n50%\n100%\nend");
   EXPECT_EQ(step.name(), "install munge");
+}
+
+// It is counted by its status; one without could come without end.
+TEST(MessageRulesTest, AResultHasAStatus) {
+  v1::AgentMessage message;
+  v1::StepResult& step = *message.mutable_reports()->add_reports()->mutable_step();
+  for (const int status : {0, 77}) {
+    step.set_status(static_cast<v1::StepStatus>(status));
+    Clean(message);
+    EXPECT_EQ(Check(message).message(), "reports.reports[0].step.status: missing");
+  }
+  step.set_status(v1::STEP_STATUS_SKIPPED);
+  EXPECT_OK(Check(message));
 }
 
 // Walks over every text of every message, as far as the rules alone go; the test with a whole
@@ -317,6 +331,7 @@ TEST(MessageRulesTest, NoTextOfAnAgentCarriesWhatSteers) {
       }
       for (int i = 0; i < message.reports().reports_size(); ++i) {
         v1::Report& report = *message.mutable_reports()->mutable_reports(i);
+        if (report.has_step()) report.mutable_step()->set_status(v1::STEP_STATUS_OK);
         if (!report.step().has_reboot_pending()) continue;
         v1::PendingReboot& pending = *report.mutable_step()->mutable_reboot_pending();
         if (pending.boot_id().empty()) pending.set_boot_id("b1");

@@ -133,6 +133,8 @@ TEST_F(BundleApprovalsTest, VariablesOutrankTheSiteSoOnlyNamedOnesAreTaken) {
     EXPECT_THAT(MayRun(kSite, {{"ntp", value}}), Denied("plain values")) << value;
   }
   EXPECT_OK(MayRun(kSite, {{"ntp", "{\"a\": {\"b\": 1}}"}}));
+  EXPECT_THAT(MayRun(kSite, {{"ntp", std::string(1 << 20, '[') + std::string(1 << 20, ']')}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("-e ntp: ")));
 }
 
 TEST_F(BundleApprovalsTest, WhatIsRevokedStaysSoThoughItIsAppliedAgain) {

@@ -1,6 +1,7 @@
 #include "controller/inventory/drift_policy.h"
 
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,11 +18,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-absl::StatusOr<Inventory> ParseDrift(const std::string& drift) {
+absl::StatusOr<Inventory> ParseDrift(const std::string& drift, VariableCheck check = nullptr) {
   return ParseInventory(
       {{"f", absl::StrCat("cluster: hpc1\nnodes: {login1: {role: login}, \"c[1-2]\": {role: "
                           "compute}}\n",
-                          drift)}});
+                          drift)}},
+      check);
 }
 
 TEST(DriftPolicy, WithoutMoreItIsAboutAllNodesOnceADay) {
@@ -87,6 +89,19 @@ TEST(DriftPolicy, FaultsHaveTheirPlace) {
                                              {"b.yaml", "drift: {a: {playbook: b.yaml}}"}})
                                  .status();
   EXPECT_TRUE(absl::StartsWith(twice.message(), "b.yaml:1:9:")) << twice.message();
+}
+
+TEST(DriftPolicy, AnEmptyListOfNodesIsNotAllNodes) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"drift: {a: {playbook: site.yaml, nodes: []}}", "f:3:41:"},
+      {"drift: {a: {playbook: site.yaml, nodes: }}", "f:3:34:"}};
+  for (const auto& [drift, place] : cases) {
+    const auto given = ParseDrift(drift, [](absl::string_view) { return std::string(); });
+    EXPECT_TRUE(absl::IsInvalidArgument(given.status())) << drift;
+    EXPECT_TRUE(absl::StartsWith(given.status().message(), place)) << given.status();
+    // A stored one is of a version that took it.
+    EXPECT_OK(ParseDrift(drift).status());
+  }
 }
 
 }  // namespace

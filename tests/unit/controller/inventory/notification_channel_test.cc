@@ -21,9 +21,10 @@ using ::testing::SizeIs;
 
 constexpr char kCa[] = "-----BEGIN CERTIFICATE-----";
 
-absl::StatusOr<Inventory> ParseChannels(const std::string& text) {
+absl::StatusOr<Inventory> ParseChannels(const std::string& text, VariableCheck check = nullptr) {
   return ParseInventory(
-      {{"f", absl::StrCat("cluster: x\nnodes: {c1: {role: compute}}\nnotifications:\n", text)}});
+      {{"f", absl::StrCat("cluster: x\nnodes: {c1: {role: compute}}\nnotifications:\n", text)}},
+      check);
 }
 
 TEST(NotificationChannel, HasTheKeysOfItsType) {
@@ -120,6 +121,18 @@ TEST(NotificationChannel, FaultsHaveTheirPlace) {
     EXPECT_THAT(ParseChannels(absl::StrCat("  ", channel, "\n")),
                 StatusIs(absl::StatusCode::kInvalidArgument, Said()))
         << channel;
+  }
+}
+
+TEST(NotificationChannel, AnEmptyListOfKindsIsNotEveryKind) {
+  for (const char* value : {"", " []"}) {
+    const std::string text =
+        absl::StrCat("  a:\n    type: webhook\n    url: https://x/\n    kinds:", value, "\n");
+    EXPECT_THAT(ParseChannels(text, [](absl::string_view) { return std::string(); }),
+                StatusIs(absl::StatusCode::kInvalidArgument, Said()))
+        << value;
+    // A stored one is of a version that took it.
+    EXPECT_OK(ParseChannels(text));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "controller/inventory/inventory.h"
 #include "tests/fixtures/golden_texts.h"
@@ -78,6 +79,27 @@ TEST(Select, SaysWhatIsWrong) {
     SCOPED_TRACE(c.pattern);
     EXPECT_THAT(Select(inventory, c.pattern),
                 StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr(c.nodes))));
+  }
+}
+
+// A person's pattern may have as many bytes as a message, and would hold a thread for minutes.
+TEST(Select, RefusesWhatTakesLong) {
+  const Inventory cluster =
+      ParseInventory({{"f", "cluster: x\nnodes: {\"c[0001-4000]\": {role: compute}}\n"}}).value();
+  const auto repeated = [](absl::string_view term, size_t count) {
+    std::string pattern(term);
+    for (size_t i = 1; i < count; ++i) absl::StrAppend(&pattern, ",", term);
+    return pattern;
+  };
+  EXPECT_EQ(Select(cluster, repeated("c*", 900))->size(), 4000u);
+  EXPECT_EQ(Select(cluster, repeated("c0001", 65'536))->size(), 1u);
+  for (const std::string& pattern :
+       {repeated("*", 1 << 20), repeated("c*", 1100), repeated("all", 1100),
+        repeated("!c[0001-4000]", 1100), std::string(1 << 20, '*'), repeated("c0001", 65'537),
+        std::string(1 << 24, ',')}) {
+    SCOPED_TRACE(pattern.substr(0, 20));
+    EXPECT_THAT(Select(cluster, pattern),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("more than")));
   }
 }
 

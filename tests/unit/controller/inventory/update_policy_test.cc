@@ -161,6 +161,24 @@ TEST(UpdatePolicy, ErrorsNamePlaceAndRemedy) {
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
 }
 
+// Without these keys a policy is about all workers, at all times: a list whose last element was
+// removed must not become that.
+TEST(UpdatePolicy, AnEmptyListIsAnErrorAndNotEverything) {
+  for (const char* key : {"nodes", "window", "waves"}) {
+    for (const char* value : {"", " []", " null"}) {
+      const std::string text =
+          absl::StrCat("updates:\n  a:\n    playbook: site.yaml\n    ", key, ":", value, "\n");
+      SCOPED_TRACE(text);
+      const auto given = ParseInventory({{"f", absl::StrCat(kFourWorkers, text)}},
+                                        [](absl::string_view) { return std::string(); });
+      EXPECT_THAT(given,
+                  StatusIs(absl::StatusCode::kInvalidArgument, AllOf(Said(), HasSubstr("f:7:"))));
+      // A stored one is of a version that took it.
+      EXPECT_OK(ParseUpdates(text));
+    }
+  }
+}
+
 // An applied inventory without a difference is not stored: every key of a policy has to be one.
 TEST(UpdatePolicy, EveryKeyIsADifference) {
   const auto before = ParseUpdates("updates: {a: {playbook: site.yaml, drain_timeout: 1h}}");

@@ -1,7 +1,9 @@
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "controller/inventory/inventory.h"
@@ -25,9 +27,10 @@ class UnreadVariablesTest : public ::testing::Test {
   absl::Status CheckInventory(const std::string& text) {
     const auto inventory = ParseInventory({{"cluster.yaml", text}});
     EXPECT_OK(inventory);
-    return inventory.ok() ? CheckVariableNames(site_, *inventory) : inventory.status();
+    return inventory.ok() ? CheckVariableNames(site_, *inventory, extra_vars_) : inventory.status();
   }
 
+  std::map<std::string, nlohmann::ordered_json> extra_vars_;
   FileTree site_ = {
       {"playbooks/site.yaml", "- {play: p, hosts: all, roles: [{role: nfs, when: nfs_enabled}]}\n"},
       {"playbooks/roles/nfs/defaults/main.yaml", "nfs_homes: /home\nshare: []\n"},
@@ -44,6 +47,16 @@ TEST_F(UnreadVariablesTest, AMisspelledNameIsAnErrorAtItsPlace) {
                              "groups: {g: {nodes: c1, vars: {reboots_per_rak: 2}}}\n"
                              "vars:\n  gpu_driver_sorce: debian\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+}
+
+// It would do nothing, silently, where the right one is set in the inventory, too.
+TEST_F(UnreadVariablesTest, AMisspelledNameOfTheCommandLineIsAnError) {
+  extra_vars_ = {{"nfs_hoems", "/srv"}, {"gpu_driver_sorce", "debian"}};
+  EXPECT_THAT(Check("  nfs_homes: /home\n"), StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  extra_vars_ = {{"nfs_homes", "/srv"}, {"nfs_options", "ro"}, {"mark", 1}};
+  EXPECT_OK(Check("  rack_row: 4\n"));
+  extra_vars_ = {{"nfs_home", "/srv"}};
+  EXPECT_OK(Check("  nfs_homes: [\"{{ nfs_home }}\"]\n")) << "the inventory reads it";
 }
 
 TEST_F(UnreadVariablesTest, WhatAnyFileOfTheSiteReadsIsKnown) {

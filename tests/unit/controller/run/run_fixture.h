@@ -37,7 +37,10 @@ class FakeCompiler final : public Compiler {
     return tags.empty() || tags[0] == "known" ? absl::OkStatus()
                                               : absl::InvalidArgumentError("unknown tag");
   }
-  absl::Status CheckVariableNames(const FileTree&, const Inventory&) override { return misspelled; }
+  absl::Status CheckVariableNames(const FileTree&, const Inventory&,
+                                  const CompileOptions&) override {
+    return misspelled;
+  }
   absl::StatusOr<std::vector<std::string>> SelectNodes(const Playbook& playbook, size_t play_index,
                                                        const Inventory& inventory,
                                                        absl::string_view limit) override;

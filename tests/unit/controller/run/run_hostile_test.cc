@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 class RunHostileTest : public RunFixture {
@@ -35,14 +36,32 @@ class RunHostileTest : public RunFixture {
     return count;
   }
   // Over all nodes.
-  size_t StoredResults(const std::string& run_id) {
+  std::vector<StepResultRecord> Results(const std::string& run_id) {
     std::vector<StepResultRecord> results;
     EXPECT_OK(store_->View([&](Transaction& txn) -> absl::Status {
-      ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, 10'000, size_t{1} << 30));
+      ASSIGN_OR_RETURN(results, txn.step_results().ListNewest(run_id, 200'000, size_t{1} << 30));
       return absl::OkStatus();
     }));
-    return results.size();
+    return results;
   }
+  size_t StoredResults(const std::string& run_id) { return Results(run_id).size(); }
+  // Reports of so many changed steps, each with a diff and an output of `output_bytes`.
+  void SayMuch(const std::string& plan, int count, size_t output_bytes, size_t message_bytes) {
+    std::vector<NodeReport> reports;
+    for (int i = 0; i < count; ++i) {
+      v1::Report report = Report(plan, ++said_);
+      report.mutable_step()->set_step_id(absl::StrCat("s", said_));
+      report.mutable_step()->set_status(v1::STEP_STATUS_CHANGED);
+      report.mutable_step()->set_message(std::string(message_bytes, 'm'));
+      report.mutable_step()->set_output(std::string(output_bytes, 'x'));
+      if (output_bytes > 0)
+        report.mutable_step()->add_changes()->set_diff(std::string(output_bytes, 'x'));
+      reports.push_back({"ua", std::make_shared<const v1::Report>(std::move(report))});
+    }
+    engine_->OnReports(std::move(reports));
+  }
+
+  uint64_t said_ = 0;  // reports of SayMuch()
 };
 
 TEST_F(RunHostileTest, ReportsOnAnotherNodesPlanChangeNothing) {
@@ -103,6 +122,48 @@ TEST_F(RunHostileTest, SequenceThatWasSeenIsNotReadAgain) {
   late.mutable_outcome()->set_succeeded(false);
   Say("ua", late);
   EXPECT_EQ(StateOf(run.run_id(), "a"), "done ok=1 changed=1 failed=0");
+}
+
+TEST_F(RunHostileTest, StepsBeyondWhatPlansHaveAreNotKept) {
+  Connect("a");
+  const std::string run_id = MustCreate("one.yaml", "a").run_id();
+  SayMuch(absl::StrCat(run_id, "/0"), 100'003, 0, 0);
+  EXPECT_EQ(StoredResults(run_id), 100'000u);
+  EXPECT_EQ(NodeOf("a").report_sequence, 100'003u);  // the agent may forget them
+}
+
+TEST_F(RunHostileTest, ResultsOfANodeHaveALimitInBytes) {
+  Connect("a");
+  const std::string run_id = MustCreate("one.yaml", "a").run_id();
+  const std::string plan = absl::StrCat(run_id, "/0");
+  const auto stored = [&] {
+    size_t bytes = 0;
+    for (const StepResultRecord& result : Results(run_id)) bytes += result.result.size();
+    return bytes;
+  };
+  SayMuch(plan, 300, 64 << 10, 0);
+  EXPECT_EQ(StoredResults(run_id), 300u);
+  EXPECT_LE(stored(), size_t{34} << 20);
+  v1::StepResult last;
+  ASSERT_TRUE(last.ParseFromString(Results(run_id).back().result));
+  EXPECT_EQ(last.changes_size(), 0);
+  EXPECT_THAT(last.output(), HasSubstr("are not kept"));
+  EXPECT_EQ(last.status(), v1::STEP_STATUS_CHANGED);
+  // The end of the run gives no second allowance.
+  v1::Report end = Report(plan, ++said_);
+  end.mutable_outcome()->set_succeeded(true);
+  Say("ua", end);
+  ASSERT_EQ(Run(run_id).state(), v1::RUN_STATE_SUCCEEDED);
+  SayMuch(plan, 5000, 16, 8000);
+  EXPECT_LE(stored(), size_t{65} << 20);
+  EXPECT_LT(StoredResults(run_id), 5000u);
+}
+
+TEST_F(RunHostileTest, ResultsOfAPlayThatNamesOthersAreNotKept) {
+  Connect("a");
+  const std::string run_id = MustCreate("one.yaml", "a").run_id();
+  SayMuch(absl::StrCat(run_id, "/7"), 1, 0, 0);
+  EXPECT_EQ(StoredResults(run_id), 0u);
 }
 
 TEST_F(RunHostileTest, LongErrorsAreCutWhereACharacterEnds) {

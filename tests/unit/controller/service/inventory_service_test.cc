@@ -52,9 +52,23 @@ class InventoryServiceTest : public ::testing::Test {
   const Actor alice_ = {"admin:alice", "10.0.0.1:1"};
   testing::FakeClock clock_;
   std::unique_ptr<Store> store_ = *OpenStore(":memory:");
-  InventoryService service_{*store_, clock_};
+  InventoryService service_{*store_, clock_, "demo"};
   std::vector<std::string> changes_;
 };
+
+TEST_F(InventoryServiceTest, SaysThatTheControllerHasAnotherCluster) {
+  v1::ApplyInventoryResponse same, other;
+  ASSERT_OK(service_.Apply(With<v1::ApplyInventoryRequest>(kCluster), alice_, same));
+  EXPECT_EQ(same.controller_cluster(), "");
+  const auto request =
+      With<v1::ApplyInventoryRequest>("cluster: prod\nnodes: {c001: {role: compute}}\n");
+  for (const char* when : {"applied", "in force already"}) {
+    other.Clear();
+    ASSERT_OK(service_.Apply(request, alice_, other)) << when;
+    EXPECT_EQ(other.controller_cluster(), "demo") << when;
+    EXPECT_EQ(other.inventory_cluster(), "prod") << when;
+  }
+}
 
 TEST_F(InventoryServiceTest, MakesARevisionOnlyOfAChange) {
   EXPECT_EQ(MustApply(kCluster), 1u);
@@ -158,6 +172,22 @@ TEST_F(InventoryServiceTest, APlaceForSlurmctldThatWasNoNodeBeforeKeepsNothingEl
                                    With<v1::ApplyInventoryRequest>(outside).SerializeAsString()});
   }));
   EXPECT_EQ(MustApply(outside + "groups: {some: {nodes: c001}}\n"), 2u);
+}
+
+// An earlier version stored it.
+TEST_F(InventoryServiceTest, AnEmptyListThatStandsForEverythingIsRefusedUnlessItIsStored) {
+  const std::string before =
+      std::string(kCluster) + "updates: {a: {playbook: site.yaml, window: []}}\n";
+  ASSERT_OK(store_->Update([&](Transaction& txn) -> absl::Status {
+    return txn.inventory().Insert({1, clock_.Now(), "admin:alice",
+                                   With<v1::ApplyInventoryRequest>(before).SerializeAsString()});
+  }));
+  v1::ApplyInventoryResponse response;
+  EXPECT_EQ(service_.Apply(With<v1::ApplyInventoryRequest>(before), alice_, response).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MustApply(std::string(kCluster) + "updates: {a: {playbook: site.yaml}}\n" +
+                      "groups: {some: {nodes: c001}}\n"),
+            2u);
 }
 
 TEST_F(InventoryServiceTest, ChecksAndComparesWithoutStoring) {

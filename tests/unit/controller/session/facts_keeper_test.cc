@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -80,6 +81,15 @@ class FactsKeeperTest : public ::testing::Test {
     return refusals[0].why;
   }
 
+  // Whether it holds before long, in which the clock advances.
+  bool Soon(const std::function<bool()>& holds) {
+    for (int i = 0; i < 3000 && !holds(); ++i) {
+      absl::SleepFor(absl::Milliseconds(10));
+      clock_.Advance(absl::Seconds(1));
+    }
+    return holds();
+  }
+
   std::string StoredKernel() { return Stored().os().kernel(); }
 
   v1::Facts Stored() {
@@ -130,20 +140,44 @@ TEST_F(FactsKeeperTest, NobodyIsToldOfWhatTheStoreRefused) {
 // No node sends them again by itself.
 TEST_F(FactsKeeperTest, WhatTheStoreRefusedIsWrittenLater) {
   FactsKeeper keeper(store_, clock_);
-  const auto soon = [&](const std::function<bool()>& holds) {
-    for (int i = 0; i < 3000 && !holds(); ++i) {
-      absl::SleepFor(absl::Milliseconds(10));
-      clock_.Advance(absl::Seconds(1));
-    }
-    return holds();
-  };
   store_.refuse = true;
   v1::FactsReport report;
   report.mutable_facts()->mutable_os()->set_kernel("6.1.0");
   keeper.OnFacts("u1", report);
-  ASSERT_TRUE(soon([&] { return store_.transactions() > 1; })) << "it is offered again";
+  ASSERT_TRUE(Soon([&] { return store_.transactions() > 1; })) << "it is offered again";
   store_.refuse = false;
-  EXPECT_TRUE(soon([&] { return StoredKernel() == "6.1.0"; }));
+  EXPECT_TRUE(Soon([&] { return StoredKernel() == "6.1.0"; }));
+}
+
+// A run would wait for the answer until it gives up, and then continue with the old facts.
+TEST_F(FactsKeeperTest, AnswersThatTheStoreRefusedAreGivenLater) {
+  absl::Mutex mutex;
+  std::vector<std::string> told;
+  const auto count = [&] {
+    absl::MutexLock lock(&mutex);
+    return told.size();
+  };
+  FactsKeeper keeper(store_, clock_);
+  keeper.Attach(
+      [&](const std::string& uuid, const FactsRequest& request, const absl::Status& refused) {
+        absl::MutexLock lock(&mutex);
+        told.push_back(absl::StrCat(uuid, " ", request.id, refused.ok() ? "" : " refused"));
+      });
+  store_.refuse = true;
+  v1::FactsReport report;
+  report.set_request_id("after/r1");
+  report.mutable_facts()->mutable_os()->set_kernel("6.1.0");
+  keeper.OnFacts("u1", report);
+  keeper.OnFactsRefused("u1", "after/r2", absl::FailedPreconditionError("refused: gpus[0].uuid"));
+  const int offered = store_.transactions();
+  ASSERT_TRUE(Soon([&] { return store_.transactions() > offered + 1; }));
+  EXPECT_EQ(count(), 0u);
+  store_.refuse = false;
+  EXPECT_TRUE(Soon([&] { return count() == 2; }));
+  keeper.Stop();
+  EXPECT_THAT(told, ElementsAre("u1 r1", "u1 r2 refused"));
+  EXPECT_EQ(StoredKernel(), "6.1.0");
+  EXPECT_EQ(Audited(), 1) << "the refusal is kept, too";
 }
 
 // Slurm would lose a worker that is under load.

@@ -238,6 +238,28 @@ TEST_F(StoreDamageTest, StoreThatIsMovedAwayStoresNothingUntilItIsBack) {
   EXPECT_EQ(*ReadAudit(**OpenStore(path_)), audit_);
 }
 
+// SQLite alone would begin a new store, and remove the log.
+TEST_F(StoreDamageTest, LogWithoutItsDatabaseIsKept) {
+  const std::string log = Bytes(path_ + "-wal");  // as at a crash
+  store_.reset();
+  const std::string database = Bytes(path_);
+  const std::string log_path = path_ + "-wal";
+  for (const bool is_empty : {false, true}) {
+    SCOPED_TRACE(is_empty);
+    std::filesystem::remove(path_);
+    if (is_empty) Write(path_, "");
+    Write(log_path, log);
+    EXPECT_THAT(OpenStore(path_),
+                StatusIs(absl::StatusCode::kDataLoss, AllOf(Said(), HasSubstr(log_path))));
+    EXPECT_EQ(std::filesystem::exists(path_), is_empty);
+    EXPECT_EQ(Bytes(log_path), log);
+  }
+  Write(path_, database);
+  auto store = OpenStore(path_);
+  ASSERT_OK(store);
+  EXPECT_EQ(*ReadAudit(**store), audit_);
+}
+
 TEST_F(StoreDamageTest, StoreThatIsCutOffIsToldSo) {
   struct Case {
     const char* suffix;

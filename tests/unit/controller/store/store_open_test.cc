@@ -149,6 +149,7 @@ TEST_F(StoreOpenTest, RunsOfBeforeAreToldApartByWhatTheyApplied) {
                           "DROP TABLE restored_nodes", "DROP TABLE restores",
                           "ALTER TABLE rollouts DROP COLUMN forgiven_out",
                           "ALTER TABLE health_drains DROP COLUMN known_parts",
+                          "ALTER TABLE run_nodes DROP COLUMN result_bytes",
                           "DELETE FROM migrations WHERE version >= 31"}) {
     ASSERT_OK(Tamper(sql));
   }
@@ -187,6 +188,7 @@ TEST_F(StoreOpenTest, WhatWasForgivenBeforeIsToldApart) {
   }
   for (const char* sql : {"ALTER TABLE rollouts DROP COLUMN forgiven_out",
                           "ALTER TABLE health_drains DROP COLUMN known_parts",
+                          "ALTER TABLE run_nodes DROP COLUMN result_bytes",
                           "DELETE FROM migrations WHERE version >= 33"}) {
     ASSERT_OK(Tamper(sql));
   }

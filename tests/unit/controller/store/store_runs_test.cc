@@ -151,6 +151,7 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
     node.state = "done";
     node.changed = 3;
     node.steps_digests = "0:d1 1:d2";
+    node.result_bytes = uint64_t{5} << 30;
     RETURN_IF_ERROR(txn.runs().PutNode(node));
     StepResultRecord step = {.run_id = "r-1",
                              .node = "c002",
@@ -175,7 +176,9 @@ TEST(StoreRuns, PuttingARunAgainKeepsItsNodesAndResults) {
     EXPECT_EQ(nodes[0].state, "done");
     EXPECT_EQ(nodes[0].changed, 3u);
     EXPECT_EQ(nodes[0].steps_digests, "0:d1 1:d2");
+    EXPECT_EQ(nodes[0].result_bytes, uint64_t{5} << 30);
     EXPECT_EQ(nodes[1].steps_digests, "");
+    EXPECT_EQ(nodes[1].result_bytes, 0u);
     ASSIGN_OR_RETURN(const auto results, txn.step_results().List("r-1", ""));
     EXPECT_EQ(results.size(), 2u);
     EXPECT_EQ(results[0].node, "c002");
