@@ -14,7 +14,7 @@
 
 namespace muster::burnin {
 
-// The new errors that are no fault: `in_all`, or, where that is more, as many `per_second`.
+// How many new errors are tolerated: `in_all`, or `per_second` times the duration if that is more.
 struct Tolerance {
   double in_all = 0;
   double per_second = 0;

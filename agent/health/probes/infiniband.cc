@@ -86,7 +86,7 @@ class InfinibandProbe final : public Probe {
       weighted += growth.in_hour * counter.weight;
       if (growth.in_hour > 0) absl::StrAppend(&evidence, " ", counter.name, " +", growth.in_hour);
       // Errors were seen, and whether there are more cannot be.
-      if (*value >= muster::health::MaximumOfPortCounter(counter.name) && growth.in_boot > 0)
+      if (muster::health::HasStopped(counter.name, *value) && growth.in_boot > 0)
         absl::StrAppend(&stopped, stopped.empty() ? "" : ", ", counter.name);
     }
     if (!stopped.empty()) {

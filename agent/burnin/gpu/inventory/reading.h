@@ -11,7 +11,7 @@
 #include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/gpus.h"
 #include "agent/burnin/gpu/inventory/pcie_load.h"
-#include "agent/burnin/nic/link/pcie_link.h"
+#include "agent/burnin/sysfs/pcie_link.h"
 
 namespace muster::burnin {
 

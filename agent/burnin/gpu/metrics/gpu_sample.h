@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "agent/burnin/gpu/driver/nvml.h"
 #include "agent/burnin/gpu/heat_watch.h"
-#include "agent/burnin/nic/link/pcie_link.h"
+#include "agent/burnin/sysfs/pcie_link.h"
 
 namespace muster::sys {
 class FileSystem;

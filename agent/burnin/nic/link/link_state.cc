@@ -14,7 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "agent/burnin/container.h"
-#include "agent/burnin/nic/link/sysfs.h"
+#include "agent/burnin/sysfs/sysfs.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
 
@@ -107,9 +107,7 @@ absl::StatusOr<LinkState> ReadLinkState(sys::FileSystem& files, absl::string_vie
     state.pcie_possible = ReadPcieLink(files, device, "max");
     // A card of 16 lanes in a slot of 8 is not at fault.
     const std::optional<PcieLink> port = ReadPortAbove(files, device);
-    if (state.pcie_possible && port)
-      state.pcie_possible = PcieLink{std::min(state.pcie_possible->speed_gts, port->speed_gts),
-                                     std::min(state.pcie_possible->width, port->width)};
+    if (state.pcie_possible && port) state.pcie_possible = InSlot(*state.pcie_possible, *port);
   }
   return state;
 }

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "agent/burnin/nic/link/pcie_link.h"
 #include "agent/burnin/result.h"
+#include "agent/burnin/sysfs/pcie_link.h"
 
 namespace muster::sys {
 class FileSystem;

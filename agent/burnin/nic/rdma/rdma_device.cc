@@ -3,7 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "agent/burnin/nic/link/sysfs.h"
+#include "agent/burnin/sysfs/sysfs.h"
 #include "common/sys/file_system.h"
 
 namespace muster::burnin {

@@ -34,16 +34,17 @@ void JudgeCounter(const std::string& name, const std::string& counter, int64_t b
   if (counter == "link_downed" && growth > 0)
     AddFault(result, "link_flapped", name,
              absl::StrCat("the link of ", name, " went down during the test"));
-  if (counter == "link_error_recovery" && growth > 0)
+  else if (counter == "link_error_recovery" && growth > 0)
     AddFault(result, "link_flapped", name,
              absl::StrCat("the link of ", name, " recovered from errors ", Counted(growth, "time"),
                           " during the test: check the cable"));
-  if (counter == "symbol_error" &&
-      static_cast<double>(growth) > kSymbolErrorsAtOnce + kSymbolErrorsPerHour * seconds / 3600)
+  else if (counter == "symbol_error" &&
+           static_cast<double>(growth) >
+               kSymbolErrorsAtOnce + kSymbolErrorsPerHour * seconds / 3600)
     AddFault(result, "symbol_errors", name,
              absl::StrCat(name, " had ", Counted(growth, "symbol error"),
                           " during the test: check the cable"));
-  if (now == muster::health::MaximumOfPortCounter(counter))
+  if (muster::health::HasStopped(counter, now))
     AddUnknown(result, absl::StrCat(counter, " of ", name, " is at its maximum, ", now,
                                     ", and counts no more errors: reset it (perfquery -R)"));
 }

@@ -1,4 +1,4 @@
-#include "agent/burnin/nic/link/sysfs.h"
+#include "agent/burnin/sysfs/sysfs.h"
 
 #include "absl/strings/ascii.h"
 #include "common/sys/file_system.h"

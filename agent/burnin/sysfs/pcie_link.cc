@@ -1,8 +1,10 @@
-#include "agent/burnin/nic/link/pcie_link.h"
+#include "agent/burnin/sysfs/pcie_link.h"
+
+#include <algorithm>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "agent/burnin/nic/link/sysfs.h"
+#include "agent/burnin/sysfs/sysfs.h"
 
 namespace muster::burnin {
 namespace {
@@ -27,6 +29,10 @@ std::optional<PcieLink> ReadPcieLink(sys::FileSystem& files, const std::string& 
 
 std::optional<PcieLink> ReadPortAbove(sys::FileSystem& files, const std::string& device) {
   return ReadPcieLink(files, device + "/..", "max");
+}
+
+PcieLink InSlot(const PcieLink& card, const PcieLink& slot) {
+  return {std::min(card.speed_gts, slot.speed_gts), std::min(card.width, slot.width)};
 }
 
 double ParsePcieSpeed(absl::string_view text) {

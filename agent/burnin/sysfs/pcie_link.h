@@ -26,6 +26,9 @@ std::optional<PcieLink> ReadPcieLink(sys::FileSystem& files, const std::string& 
 // nullopt: the machine shows none, such as a virtual one.
 std::optional<PcieLink> ReadPortAbove(sys::FileSystem& files, const std::string& device);
 
+// What a card can do in a slot: the lesser of both.
+PcieLink InSlot(const PcieLink& card, const PcieLink& slot);
+
 // "16.0 GT/s PCIe" → 16; 0: it is not a speed.
 double ParsePcieSpeed(absl::string_view text);
 // The generation whose lanes have this speed: 16 GT/s → 4; 0: none has.
