@@ -172,9 +172,10 @@ absl::Status MountPoint::PutUnit(const UnitStatus& status) {
     return status.need_daemon_reload ? context_.units.DaemonReload() : absl::OkStatus();
   const MountUnit before = ParseMountUnit(now);
   if (now.empty() && IsMounted(status)) {
-    // It is mounted with the options of whoever did it.
+    // The options of whoever mounted it stay until the next boot: a remount may refuse others, such
+    // as the version of NFS, for as long as jobs use the file system.
     ASSIGN_OR_RETURN(const auto other, Other(status));
-    RETURN_IF_ERROR(SetPending(other.has_value() ? kMountAgain : kRemount));
+    if (other.has_value()) RETURN_IF_ERROR(SetPending(kMountAgain));
   } else if (IsMounted(status)) {
     ASSIGN_OR_RETURN(const auto pending, Pending());
     std::string quotas = XfsQuotas(before);
