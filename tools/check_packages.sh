@@ -144,8 +144,9 @@ check_units() {  # FOLDER
   local unit
   for unit in "$1"/usr/lib/systemd/system/*.service; do
     [[ -e $unit ]] || continue
-    # systemd stops a service of which the kernel kills any program for its memory, by default.
-    grep -qx 'OOMPolicy=continue' "$unit" || wrong "${unit##*/} ends with a program that lacks memory"
+    # By default systemd stops a service when the kernel kills one of its programs for lack of memory.
+    grep -qx 'OOMPolicy=continue' "$unit" || wrong \
+      "${unit##*/} has no OOMPolicy=continue: it would stop when the kernel kills one of its programs"
   done
 }
 

@@ -139,15 +139,6 @@ TEST(AgentService, GivesProgramsTheUsualUmask) {
   EXPECT_THAT(unit, Not(HasSubstr("\nUMask=")));
 }
 
-// systemd would stop the agent with it: in the middle of a step, which then runs again and again.
-TEST(AgentService, OutlivesAProgramThatIsKilledForItsMemory) {
-  for (const char* name : {"muster-agent", "muster-agent-upgrade", "muster-controller-upgrade"}) {
-    EXPECT_THAT(
-        sys::RealFileSystem().Read(absl::StrCat("packaging/systemd/", name, ".service")).value(),
-        HasSubstr("\nOOMPolicy=continue\n"));
-  }
-}
-
 class CommandProgramTest : public CommandTest {
  protected:
   CommandProgramTest() { node_.files.AddFile("/proc/sys/kernel/random/boot_id", "boot1\n"); }
