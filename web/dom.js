@@ -82,12 +82,12 @@ export function facts(pairs) {
 }
 
 export function link(href, text) { return h('a', {href}, text); }
-export function nodeLink(name) { return link(`#/node/${encodeURIComponent(name)}`, name); }
 // "c001" leads to the node, "c[001-004]" to the nodes.
-export function nodesLink(hostlist, text = hostlist) {
-  if (!/[[,]/.test(hostlist)) return link(`#/node/${encodeURIComponent(hostlist)}`, text);
-  return h('a.wrap', {href: `#/?q=${encodeURIComponent(exactly(hostlist))}`}, text);
+export function nodesHref(hostlist) {
+  return /[[,]/.test(hostlist) ? `#/?q=${encodeURIComponent(exactly(hostlist))}` : `#/node/${encodeURIComponent(hostlist)}`;
 }
+export function nodeLink(name) { return link(nodesHref(name), name); }
+export function nodesLink(hostlist, text = hostlist) { return h('a.wrap', {href: nodesHref(hostlist)}, text); }
 export function empty(text) { return h('p.empty', null, text); }
 
 // A moment to the second, with its zone.

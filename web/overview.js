@@ -1,8 +1,8 @@
 // The cluster at a glance.
 import {get} from './api.js';
-import {card, empty, h, link, linked, nodesLink, put, when} from './dom.js';
+import {card, empty, h, link, linked, nodesHref, nodesLink, put, when} from './dom.js';
 import {Grid} from './grid.js';
-import {exactly, fold, matcher} from './hostlist.js';
+import {fold, matcher} from './hostlist.js';
 import {STATUSES, badge, statusBadge, statusOf, swatch} from './words.js';
 
 // The bits of a node's flags (controller/web/overview.h).
@@ -84,8 +84,7 @@ function troubleCard(nodes, status) {
   const items = groups.slice(0, MAX_GROUPS).map(({status: what, text, names}) => {
     const more = names.length - MAX_NAMES;
     const isAll = names.length === nodes.filter((node) => node.status === what).length;
-    const query = isAll ? `is:${what.key}` : exactly(fold(names));
-    const href = names.length === 1 ? `#/node/${encodeURIComponent(names[0])}` : `#/?q=${encodeURIComponent(query)}`;
+    const href = isAll && names.length > 1 ? `#/?q=${encodeURIComponent(`is:${what.key}`)}` : nodesHref(fold(names));
     return h('li', null, h('div.row', null, statusBadge(what), h('a.wrap.mono', {href}, fold(names.slice(0, MAX_NAMES))),
       more > 0 ? link(href, `and ${more} more`) : null),
       text ? h('div.quiet.wrap', null, linked(text)) : null);

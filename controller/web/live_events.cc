@@ -53,7 +53,7 @@ class WatchShare {
   const std::string person_;
 };
 
-// What every stream says besides its events: which of the shared pages have changed.
+// A stream that tells which of the shared pages have changed.
 class NewsSource : public StreamSource {
  public:
   NewsSource(std::shared_ptr<StreamNews> news, std::unique_ptr<WatchShare> share)
@@ -68,7 +68,8 @@ class NewsSource : public StreamSource {
   }
 
  protected:
-  virtual State Append(std::string& piece) = 0;
+  // Events of its own, if it has any.
+  virtual State Append(std::string&) { return State::kWaits; }
   StreamNews& news() { return *news_; }
 
  private:
@@ -81,15 +82,6 @@ class NewsSource : public StreamSource {
   const std::shared_ptr<StreamNews> news_;
   const std::unique_ptr<WatchShare> share_;
   bool is_greeted_ = false;
-};
-
-// Tells nothing else.
-class SharedSource final : public NewsSource {
- public:
-  using NewsSource::NewsSource;
-
- private:
-  State Append(std::string&) override { return State::kWaits; }
 };
 
 // Tells of one thing from its feed. Of events that came together, those of a node that a newer one
@@ -179,7 +171,7 @@ struct StreamRow {
 constexpr StreamRow kStreams[] = {
     {"", kWatchStatus,
      [](Opening& opening) -> Source {
-       return std::make_unique<SharedSource>(opening.news, std::move(opening.share));
+       return std::make_unique<NewsSource>(opening.news, std::move(opening.share));
      }},
     {"/run", "/muster.v1.RunService/WatchRun",
      [](Opening& opening) {
