@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -91,7 +92,8 @@ void Controller::CheckAlive() {
   Store& store = *modules_->core.resources.store;
   // A writer that hangs in the disk holds this up, too; errors are reported to those who write.
   store.Update(nothing).IgnoreError();
-  if (const absl::Status viewed = store.View(nothing); !viewed.ok()) LogError(viewed.message());
+  if (const absl::Status viewed = store.View(nothing); !viewed.ok())
+    LogError(absl::StrCat("the store does not answer: ", viewed.message()));
 }
 
 int Controller::port() const { return modules_->front.port; }

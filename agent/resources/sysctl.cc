@@ -128,7 +128,7 @@ class SysctlSet final : public Resource {
     return absl::FailedPreconditionError(
         absl::StrCat(others.begin()->second, " on the node, and the boot reads it after ", file_,
                      "; remove the line in an earlier task (line, with state: absent), or hide a "
-                     "package's file by one of its name in ",
+                     "package's file with one of the same name in ",
                      kSysctlFolder));
   }
 

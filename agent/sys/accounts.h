@@ -58,8 +58,8 @@ class AccountDatabase {
   virtual ~AccountDatabase() = default;
   // The account in the node's own files, which SaveUser() can change. nullopt: there is none.
   virtual absl::StatusOr<std::optional<User>> FindUser(const std::string& name) = 0;
-  // The account that the name service has, which may be one of a directory: SaveUser() can neither
-  // change such a one nor make one of its name.
+  // The account that the name service has, which may be a directory's. SaveUser() can neither
+  // change a directory's account nor make one with its name.
   virtual absl::StatusOr<std::optional<User>> FindAnyUser(const std::string& name) = 0;
   // A single query instead of the dozen of FindAnyUser().
   virtual absl::StatusOr<std::optional<uid_t>> UserId(const std::string& name) = 0;

@@ -23,7 +23,7 @@ bool IsYaml(const fs::path& path) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
-// Whether the name says so, in whatever letters.
+// Whether the name ends in .yaml or .yml, in upper or lower case.
 bool IsMeantAsYaml(const fs::path& path) {
   const std::string extension = absl::AsciiStrToLower(path.extension().string());
   return extension == ".yaml" || extension == ".yml";

@@ -1,5 +1,5 @@
-// Time as a dependency that is passed in, so that tests control it; and the time of what no test
-// can simulate.
+// Time as a dependency that is passed in, so that tests control it; and a steady clock for waits
+// that no test can simulate.
 #pragma once
 
 #include "absl/base/thread_annotations.h"

@@ -16,8 +16,9 @@ namespace {
 
 using Names = absl::flat_hash_set<std::string>;
 
-// The names that the terms of one pattern may go through, of nodes and of members of groups: half a
-// second. Four hundred globs over 10,000 nodes fit, or a host for each of 65,536 terms.
+// How many names, of nodes and of members of groups, the terms of one pattern may look at: about
+// half a second of work. Four hundred globs over 10,000 nodes fit, or a host for each of 65,536
+// terms.
 constexpr size_t kMaxNamesLookedAt = 4'000'000;
 // For a long glob each name counts several times.
 constexpr size_t kGlobBytesOfOneLook = 64;
@@ -133,7 +134,8 @@ absl::StatusOr<std::vector<Term>> SplitTerms(absl::string_view pattern) {
     }
     if (terms.size() == kMaxHostlistNames) {
       return absl::InvalidArgumentError(
-          absl::StrCat("more than ", kMaxHostlistNames, " terms in one pattern"));
+          absl::StrCat("more than ", kMaxHostlistNames,
+                       " terms in one pattern: write host lists such as c[001-100], or a group"));
     }
     const absl::string_view raw = pattern.substr(begin, i - begin);
     const absl::string_view text = absl::StripLeadingAsciiWhitespace(raw);

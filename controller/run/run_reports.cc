@@ -21,8 +21,8 @@ namespace {
 
 // In all plays of a run; a plan has at most 10,000.
 constexpr uint32_t kMaxStepsOfNode = 100'000;
-// In all plays of a run, too. Later results are kept without their output and changes, and none is
-// kept beyond twice of that.
+// Also in all plays of a run. Beyond it, results are kept without output and changes; beyond twice
+// as much, none is kept.
 constexpr uint64_t kMaxResultBytesOfNode = uint64_t{32} << 20;
 
 // More than plans can lead to: the others are made up, and must not fill the store.
@@ -92,6 +92,7 @@ absl::Status StoreStep(Transaction& txn, const std::string& run_id, uint32_t pla
                        const v1::StepResult& step, absl::Time now, ReportChanges::Part& part,
                        ReportChanges& changes) {
   RunNode& node = *part.node;
+  // A play of an active run that does not name the node: made up, too.
   const bool is_of_a_play = part.run == nullptr || node.plays.count(play) > 0;
   if (!is_of_a_play || HasSentTooMuch(node)) return absl::OkStatus();
   StepResultRecord result;

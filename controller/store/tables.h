@@ -327,7 +327,7 @@ struct RunNodeRecord {
   uint32_t ok = 0, changed = 0, failed = 0, skipped = 0;
   std::string message;
   std::string steps_digests;  // "play:digest" for runs that check or are held, separated by blanks
-  uint64_t result_bytes = 0;  // of all its results that were stored, replaced ones among them
+  uint64_t result_bytes = 0;  // of all results stored, including those that were replaced
 };
 
 class RunTable {
