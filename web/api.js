@@ -46,8 +46,8 @@ function proof() {
 }
 
 // A laptop that wakes up has connections that nobody answers and nobody ends: every wait is limited,
-// in milliseconds. A drain may wait half a minute for Slurm.
-const GET_LIMIT = 30000, POST_LIMIT = 90000;
+// in milliseconds. A drain waits for Slurm, more than a minute where slurmctld is silent.
+const GET_LIMIT = 30000, POST_LIMIT = 180000;
 // The controller shows every 15 s that a stream is alive (controller/web/live_events.h).
 const STREAM_LIMIT = 40000;
 

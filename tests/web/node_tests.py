@@ -84,7 +84,7 @@ def test_actions(cluster):
         browser.run("location.hash = '#/node/c00002'")
         browser.await_true(lambda: browser.text("h1") == "c00002", "a slow action holds the page up")
         browser.run("location.hash = '#/node/c00003'")
-        browser.await_text("c00003 is drained", "#said", seconds=90)
+        browser.await_text("c00003 is drained", "#said", seconds=170)
         browser.await_text("<b>fans</b>")
         check(browser.run("return document.querySelectorAll('main td b b').length") == 0,
               "a reason became markup")
