@@ -149,9 +149,13 @@ export class Live {
   }
 }
 
+// In milliseconds. With the 750 ms after which the controller tells of a change at the latest, what
+// has changed is on the page within a second.
+const SHORTEST_PAUSE = 150;
+
 // Calls `act` soon, once for however many calls come meanwhile, and never a second time before it is
 // done; the longer it takes, the longer it waits.
-export function calmly(act, pause = 300) {
+export function calmly(act, pause = SHORTEST_PAUSE) {
   let timer = null, isBusy = false, isAskedAgain = false;
   return function ask() {
     if (isBusy) { isAskedAgain = true; return; }
@@ -163,7 +167,7 @@ export function calmly(act, pause = 300) {
       try {
         await act();
       } finally {
-        pause = Math.max(300, 4 * (performance.now() - began));
+        pause = Math.max(SHORTEST_PAUSE, 4 * (performance.now() - began));
         isBusy = false;
         if (isAskedAgain) { isAskedAgain = false; ask(); }
       }
