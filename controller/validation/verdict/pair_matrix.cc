@@ -48,8 +48,8 @@ const OneWay* OneWayOf(const checks::MetricSpec& metric) {
   return nullptr;
 }
 
-// Of the faults of ports, these come from cables, transceivers and switch ports, the others from
-// the card and its slot.
+// Faults of ports that come from cables, transceivers and switch ports; the others come from the
+// card and its slot.
 bool SpeaksForLink(const std::string& code) {
   for (const char* word :
        {"link_down", "link_flapped", "crc_errors", "symbol_errors", "wrong_speed", "half_duplex"}) {
