@@ -19,6 +19,22 @@ OWN_STREAM = """{
 CHANGE = "window.shared.enqueue(new TextEncoder().encode('event: status\\ndata: x\\n\\n'))"
 
 
+def follow_list(browser, place, path, older_path, button, rows, numbers):
+    """Turns to the older rows of a list, and expects new ones above them, never with a gap between."""
+    answer(browser, path, 200, rows(50, 40))
+    answer(browser, older_path, 200, rows(40, 30))
+    browser.run("location.hash = arguments[0]", place)
+    browser.await_text("number 41")
+    browser.run("""[...document.querySelectorAll('main button')]
+                   .find((each) => each.textContent === arguments[0]).click()""", button)
+    browser.await_text("number 31")
+    for first, last, shown in [(55, 45, range(55, 30, -1)), (90, 80, range(90, 80, -1))]:
+        answer(browser, path, 200, rows(first, last))
+        browser.run(CHANGE)
+        browser.await_text(f"number {first}")
+        check(browser.run(numbers) == [*shown], f"{place} shows {browser.run(numbers)}")
+
+
 def test_events_stay_whole(cluster):
     """Who has turned to older events sees newer ones come, and never a list with a gap."""
     numbers = """return [...document.querySelectorAll('tbody tr')]
@@ -26,21 +42,7 @@ def test_events_stay_whole(cluster):
     with Browser() as browser:
         browser.emulate("Page.addScriptToEvaluateOnNewDocument", source=OWN_STREAM)
         cluster.log_in(browser)
-        answer(browser, "/api/timeline", 200, page(50, 40))
-        answer(browser, "/api/timeline?audit=41&", 200, page(40, 30))
-        browser.run("location.hash = '#/events'")
-        browser.await_text("number 41")
-        browser.run("[...document.querySelectorAll('main button')]"
-                    ".find((each) => each.textContent === 'Older events').click()")
-        browser.await_text("number 31")
-        answer(browser, "/api/timeline", 200, page(55, 45))
-        browser.run(CHANGE)
-        browser.await_text("number 55")
-        check(browser.run(numbers) == [*range(55, 30, -1)], f"the list is {browser.run(numbers)}")
-        answer(browser, "/api/timeline", 200, page(90, 80))
-        browser.run(CHANGE)
-        browser.await_text("number 90")
-        check(browser.run(numbers) == [*range(90, 80, -1)], f"the list is {browser.run(numbers)}")
+        follow_list(browser, "#/events", "/api/timeline", "/api/timeline?audit=41&", "Older events", page, numbers)
         quiet(browser)
 
 
@@ -106,23 +108,9 @@ def test_audit_follows(cluster):
     with Browser() as browser:
         browser.emulate("Page.addScriptToEvaluateOnNewDocument", source=OWN_STREAM)
         cluster.log_in(browser)
-        answer(browser, "/api/audit", 200, entries(50, 40))
-        answer(browser, "/api/audit?before=41", 200, entries(40, 30))
-        browser.run("location.hash = '#/audit'")
-        browser.await_text("number 41")
+        follow_list(browser, "#/audit", "/api/audit", "/api/audit?before=41", "Older entries", entries, numbers)
         check("202" in browser.run("return document.querySelector('tbody time').textContent"),
               "the log has no exact times")
-        browser.run("[...document.querySelectorAll('main button')]"
-                    ".find((each) => each.textContent === 'Older entries').click()")
-        browser.await_text("number 31")
-        answer(browser, "/api/audit", 200, entries(55, 45))
-        browser.run(CHANGE)
-        browser.await_text("number 55")
-        check(browser.run(numbers) == [*range(55, 30, -1)], f"the log is {browser.run(numbers)}")
-        answer(browser, "/api/audit", 200, entries(90, 80))
-        browser.run(CHANGE)
-        browser.await_text("number 90")
-        check(browser.run(numbers) == [*range(90, 80, -1)], f"the log is {browser.run(numbers)}")
         quiet(browser)
 
 
