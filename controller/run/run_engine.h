@@ -130,7 +130,7 @@ class RunEngine {
                       const std::string& catches_up_run_id);
   // The approval that an administrator gives by applying a whole playbook.
   std::optional<BundleApprovalRecord> ApprovalBy(const ActiveRun& run, const RunActor& actor) const;
-  // Who has the run prepared: a restart of musterd prepares runs again.
+  // What starts the run; a restart of musterd prepares its runs again.
   enum class StartedBy { kPerson, kController, kRestart };
   absl::StatusOr<std::unique_ptr<ActiveRun>> Prepare(RunRecord record, StartedBy started_by);
   absl::Status ResumeOne(const RunRecord& record);

@@ -9,7 +9,7 @@
 namespace muster::burnin {
 namespace {
 
-// Of the generations from 1 on.
+// The speeds of the generations, from 1 on.
 constexpr double kSpeedsGts[] = {2.5, 5, 8, 16, 32, 64};
 
 }  // namespace

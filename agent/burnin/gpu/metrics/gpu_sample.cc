@@ -92,7 +92,7 @@ std::optional<double> Up(const SampledGpu& gpu) {
   return static_cast<double>(LinksUp(*gpu.links));
 }
 
-// Of card and slot together, as gpu-inventory judges it.
+// The lanes that card and slot have together, as gpu-inventory judges them.
 std::optional<double> MostLanes(const SampledGpu& gpu) {
   std::optional<double> most = Known(gpu.MaxPcieWidth());
   if (most.has_value() && gpu.port.has_value()) most = std::min<double>(*most, gpu.port->width);

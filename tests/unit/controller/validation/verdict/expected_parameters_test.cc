@@ -103,12 +103,6 @@ TEST(ExpectedParameters, TheSwitchIsThatOfTheRackUnlessTheNodeSaysAnother) {
               UnorderedElementsAre(Pair("interfaces", "eth0"), Pair("neighbors", "leaf3")));
 }
 
-// Only the site knows whether a network of its ports reaches all nodes.
-TEST(ExpectedParameters, DoNotNameThePortByWhichNodesMeet) {
-  for (const char* check : {"nic-pair", "collective"})
-    EXPECT_THAT(Parameters(check, "network_interfaces: eth1"), IsEmpty()) << check;
-}
-
 TEST(ExpectedParameters, NameTheFoldersOnDisks) {
   EXPECT_THAT(Parameters("disk", "disk_paths: [/scratch, /var/tmp]"),
               ElementsAre(Pair("paths", "/scratch,/var/tmp")));
