@@ -52,10 +52,10 @@ muster() { lab muster "$@" </dev/null; }
 health_of() { muster health "$1" 2>&1 || true; }  # NODE
 
 # Nodes, the controller, the inventory; no node has joined. The gate to Slurm is off, so that nodes
-# work without a validation, unless GATE=on.
+# work without a validation, unless GATE=on. SUITE=NAME takes another system than the test's own.
 start_cluster() {  # COMPUTE [SUITE [ARGS OF lab up…]]
   [[ -x build/release/bin/muster ]] || fail "no build/release/bin/muster; run ./dev build"
-  lab up --login 1 --compute "$1" --suite "${2:-bookworm}" --gate "${GATE:-off}" "${@:3}"
+  lab up --login 1 --compute "$1" --suite "${SUITE:-${2:-bookworm}}" --gate "${GATE:-off}" "${@:3}"
   muster inventory apply "$(lab_folder)/inventory" >/dev/null
 }
 

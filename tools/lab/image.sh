@@ -1,9 +1,10 @@
 # Base roots: one folder a suite, kind and recipe, shared read-only by all nodes. A bare image is what
-# Debian's installer leaves; a prepared one also has the packages that the shipped site installs, for
+# the distribution's installer leaves; a prepared one also has the packages that the shipped site installs, for
 # labs in which the first rollout is not what counts.
 # shellcheck shell=bash
 
-readonly image_suites=(bookworm trixie)
+readonly image_suites=(bookworm trixie jammy noble)
+readonly image_ubuntu_keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
 
 _image_recipe_hash() {  # SUITE KIND
   { echo "$1 $2"; (cd "$LAB_SOURCE/image" && sha256sum -- *); } | sha256sum | cut -c1-12
@@ -11,7 +12,12 @@ _image_recipe_hash() {  # SUITE KIND
 
 image_check_suite() {  # SUITE
   [[ " ${image_suites[*]} " == *" $1 "* ]] || die "suite '$1': expected one of ${image_suites[*]}"
+  if image_is_ubuntu "$1" && [[ ! -e $image_ubuntu_keyring ]]; then
+    die "suite $1: $image_ubuntu_keyring is missing; it is in Ubuntu's package ubuntu-keyring"
+  fi
 }
+
+image_is_ubuntu() { [[ $1 == jammy || $1 == noble ]]; }  # SUITE
 
 # Prints the folder of a suite's image, building it first if this recipe was
 # never built here.
@@ -38,9 +44,18 @@ image_ensure() {  # SUITE bare|prepared
 # The package lists stay in the image: a node can install without asking first.
 # shellcheck disable=SC2016  # mmdebstrap expands $1 of its hooks
 _image_build() {  # SUITE KIND TARGET
-  local include lists=("$LAB_SOURCE/image/packages.txt")
+  local include sources lists=("$LAB_SOURCE/image/packages.txt")
+  if image_is_ubuntu "$1"; then
+    lists+=("$LAB_SOURCE/image/ubuntu.txt")
+    # mmdebstrap itself knows where Ubuntu is.
+    sources=(--components=main,restricted,universe,multiverse "$1" "$3")
+  else
+    sources=("$1" "$3" -)
+  fi
   [[ $2 == bare ]] || lists+=("$LAB_SOURCE/image/prepared.txt")
   include=$(cat "${lists[@]}" | grep -v '^#' | paste -sd,)
+  # chrony takes the place of systemd-timesyncd, which Ubuntu's minimum is: a step of a rollout.
+  ! image_is_ubuntu "$1" || include=${include/chrony,}
   image_sources "$1" | nice mmdebstrap --mode=root --format=directory --variant=important \
     --include="$include" --skip=cleanup/apt/lists,cleanup/reproducible \
     --aptopt="Acquire::http::Proxy \"$LAB_PROXY_URL\"" \
@@ -48,6 +63,6 @@ _image_build() {  # SUITE KIND TARGET
     --dpkgopt='force-unsafe-io' \
     --customize-hook="$LAB_SOURCE/image/customize.sh" \
     --customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap' \
-    "$1" "$3" - 8>&-
+    "${sources[@]}" 8>&-
   "$LAB_SOURCE/image/apt_caches.sh" "$3"
 }

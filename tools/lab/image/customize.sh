@@ -1,5 +1,5 @@
 #!/bin/bash
-# Turns a fresh Debian root into the lab's base image. Run by mmdebstrap with
+# Turns a fresh root of Debian or Ubuntu into the lab's base image. Run by mmdebstrap with
 # the root's path. Whatever differs between nodes is written later, by node.sh.
 set -euo pipefail
 root=$1
@@ -10,20 +10,32 @@ rm -f "$root"/etc/ssh/ssh_host_*
 rm -f "$root/var/lib/dbus/machine-id" "$root/etc/hostname" "$root/etc/resolv.conf"
 : >"$root/etc/resolv.conf"
 
-# Debian's sshd takes root by key: that is how a provisioned server is reached.
+# Their sshd takes root by key: that is how a provisioned server is reached.
 chroot "$root" passwd --lock root >/dev/null
 sed -i 's/^#\?PermitRootLogin .*/PermitRootLogin prohibit-password/' "$root/etc/ssh/sshd_config"
 
-chroot "$root" systemctl enable --quiet systemd-networkd ssh
+chroot "$root" systemctl enable --quiet systemd-networkd
+# Ubuntu 24.04 has systemd listen for sshd.
+[[ -e $root/etc/systemd/system/sockets.target.wants/ssh.socket ]] || chroot "$root" systemctl enable --quiet ssh
 
 # A prepared image has packages whose daemons are enabled by their roles.
 for unit in chrony munge slurmctld slurmd; do
   [[ ! -e $root/lib/systemd/system/$unit.service ]] || chroot "$root" systemctl disable --quiet "$unit"
 done
 
-# One file, named as Debian names it.
-mv "$root"/etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/debian.sources"
-rm -f "$root/etc/apt/sources.list"
+# One file, named as Debian names it, and Ubuntu from 24.04 on.
+if compgen -G "$root/etc/apt/sources.list.d/*.sources" >/dev/null; then
+  mv "$root"/etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/debian.sources"
+  rm -f "$root/etc/apt/sources.list"
+elif ! grep -q jammy "$root/etc/apt/sources.list"; then
+  awk '$1 == "deb" {
+    gsub(/\[[^]]*\] /, "")
+    printf "Types: deb\nURIs: %s\nSuites: %s\nComponents:", $2, $3
+    for (i = 4; i <= NF; ++i) printf " %s", $i
+    print "\nSigned-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg\n"
+  }' "$root/etc/apt/sources.list" >"$root/etc/apt/sources.list.d/ubuntu.sources"
+  rm "$root/etc/apt/sources.list"
+fi
 
 # Off, because they would slow down every boot or cannot work in a container:
 # the clock and the hardware belong to the host.
