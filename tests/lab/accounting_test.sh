@@ -8,6 +8,13 @@ set -euo pipefail
 source "$(dirname "$0")/testing.sh"
 
 readonly suite=${SUITE:-bookworm}
+# The version of Slurm, and that of its REST interface.
+case $suite in
+  bookworm) slurm=22.05 api=v0.0.38 ;;
+  noble) slurm=23.11 api=v0.0.40 ;;
+  *) slurm=24.11 api=v0.0.42 ;;
+esac
+has_own_number() { [[ ! $slurm < 24.11 ]]; }
 work=$(mktemp -d)
 on() { lab exec "$@" </dev/null; }  # NODE CMD…
 
@@ -80,7 +87,7 @@ apply playbooks/site.yaml --limit login1 -e 'slurm_accounting_host=""' -e 'slurm
 expect_applied 0 "no accounting"
 expect_contains "$(on login1 cat /var/lib/slurm/slurmctld/clustername)" "|" "the number that slurmctld has given itself"
 }
-if [[ $suite != bookworm ]]; then start_without_accounting; fi
+if has_own_number; then start_without_accounting; fi
 
 step "the rollout; then the prolog, of which slurmds that run must learn"
 apply playbooks/site.yaml -e slurm_prolog=false >"$work/apply.log" || cat "$work/apply.log"
@@ -93,7 +100,7 @@ expect_contains "$(on login1 scontrol show topology)" "SwitchName=sw2 Level=0" "
 expect_contains "$(on login1 scontrol show topology)" "Level=1" "the root of the network"
 expect_equal "optics| optics|ann physics| physics|ann physics|bob root| root|root" "$(associations)" \
   "who is in which account"
-if [[ $suite != bookworm ]]; then
+if has_own_number; then
   expect_contains "$(on login1 cat /var/lib/slurm/slurmctld/clustername)" "|" "the number that slurmdbd has given it"
 fi
 
@@ -149,22 +156,21 @@ expect_equal "slurm 400" "$(on login1 stat --format='%U %a' /etc/slurm/jwt_hs256
 on c001 test ! -e /etc/slurm/jwt_hs256.key || fail "a worker has the key of tokens"
 pid=$(on login1 systemctl show --value --property=MainPID slurmrestd)
 expect_equal slurmrestd "$(on login1 stat --format=%U "/proc/$pid")" "whose process slurmrestd is"
-if [[ $suite == bookworm ]]; then version=v0.0.38; else version=v0.0.42; fi
 rest() {  # PATH CURL'S ARGS…: the status and the answer, asked by ann
   on login1 runuser -u ann -- curl --silent --max-time 20 --write-out '\n%{http_code}\n' \
     --unix-socket /run/slurmrestd/slurmrestd.socket "${@:2}" "http://slurm$1"
 }
 token=$(on login1 runuser -u ann -- scontrol token lifespan=300 | sed 's/^SLURM_JWT=//')
 [[ -n $token ]] || fail "ann got no token"
-answer=$(rest "/slurm/$version/nodes" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: $token")
+answer=$(rest "/slurm/$api/nodes" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: $token")
 expect_equal 200 "$(tail -n 1 <<<"$answer")" "the nodes, with a token: $(tail -c 300 <<<"$answer")"
 expect_contains "$answer" '"c002"' "the nodes"
-answer=$(rest "/slurmdb/$version/accounts" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: $token")
+answer=$(rest "/slurmdb/$api/accounts" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: $token")
 expect_equal 200 "$(tail -n 1 <<<"$answer")" "the accounts, with a token: $(tail -c 300 <<<"$answer")"
 expect_contains "$answer" '"optics"' "the accounts, of slurmdbd"
-answer=$(rest "/slurm/$version/nodes" || true)
+answer=$(rest "/slurm/$api/nodes" || true)
 expect_equal 401 "$(tail -n 1 <<<"$answer")" "without a token"
-answer=$(rest "/slurm/$version/nodes" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: ${token%.*}.forged" || true)
+answer=$(rest "/slurm/$api/nodes" -H "X-SLURM-USER-NAME: ann" -H "X-SLURM-USER-TOKEN: ${token%.*}.forged" || true)
 [[ $answer != *'"c002"'* ]] || fail "a forged token gets an answer"
 [[ -z $(on login1 ss --listening --tcp --numeric --no-header 'sport = :6820') ]] || fail "slurmrestd listens on TCP, unasked"
 

@@ -42,7 +42,7 @@ start_cluster 1 bookworm --prepared --gpus 2
 fetch_package libslurm-dev "$work/headers"
 fetch_package busybox-static "$work/busybox"
 "$source/make_repository.sh" "$work" "$work/headers/usr/include"
-"$source/make_image.sh" "$work" "$work/busybox/bin/busybox" "$image"
+"$source/make_image.sh" "$work" "$(find "$work/busybox" -path "*/bin/busybox")" "$image"
 for node in login1 c001; do tar c -C "$work" repo | lab exec "$node" tar x --no-same-owner -C /srv; done
 node mkdir -p /srv/images
 node sh -c 'cat >/srv/images/tool.tar' <"$work/tool.tar"

@@ -284,7 +284,7 @@ wait_for 120 "ann's server" server_answers
 job=$(jobs_of_ann)
 expect_contains "$job" "muster-jupyter RUNNING" "ann's jobs"
 lab exec c001 pgrep -u ann -f jupyterhub-singleuser >/dev/null || fail "the server does not run as ann on the worker"
-expect_contains "$(lab exec login1 scontrol show job "${job##* }")" "gres:gpu:1" "what the job asked for"
+expect_contains "$(lab exec login1 scontrol show job "${job##* }")" "gpu:1" "what the job asked for"
 lab exec login1 systemctl restart jupyterhub
 wait_for 30 "ann's server after a restart of JupyterHub" server_answers
 expect_equal "$job" "$(jobs_of_ann)" "the job after a restart of JupyterHub"

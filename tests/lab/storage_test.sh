@@ -64,7 +64,7 @@ slurmd_said() { says -F "$1" lab exec c001 journalctl -q -u slurmd -o cat; }
 roles_that_failed() { sed -n 's/^c[0-9]*: failed  \([a-z_]*\):.*/\1/p' <<<"$APPLY_OUTPUT" | sort -u | xargs; }
 
 on_workers() { local node; for node in c001 c003; do lab exec "$node" sh -c "$1"; done; }  # PROGRAM
-with_beeond() { lab exec login1 srun --immediate=60 --uid=nobody -N2 --exclusive --constraint=beeond --chdir=/ "$@" </dev/null; }  # CMD…
+with_beeond() { lab exec login1 runuser -u nobody -- srun --immediate=60 -N2 --exclusive --constraint=beeond --chdir=/ "$@" </dev/null; }  # CMD…
 job_field() { lab exec login1 scontrol --oneliner show job "$1" | sed -n "s/.* $2=\([^ ]*\).*/\1/p"; }  # JOB FIELD
 is_over() { [[ $(job_field "$1" JobState) != @(PENDING|RUNNING|COMPLETING|CONFIGURING) ]]; }  # JOB
 nothing_of_a_job() {
@@ -140,7 +140,7 @@ lab exec c002 grep -qx 'storeMgmtdDirectory = /var/lib/beegfs_management' /etc/b
 step "a job's scratch folder"
 wait_for 30 "workers idle" nodes_idle c001 c003
 expect_equal "$(printf 'nobody 700\n')" \
-  "$(lab exec login1 srun --uid=nobody --chdir=/ sh -c 'stat -c "%U %a" "/scratch_local/job_$SLURM_JOB_ID"')" "the folder during the job"
+  "$(lab exec login1 runuser -u nobody -- srun --chdir=/ sh -c 'stat -c "%U %a" "/scratch_local/job_$SLURM_JOB_ID"')" "the folder during the job"
 wait_for 10 "the folder is gone" lab exec c001 sh -c '[ -z "$(ls -A /scratch_local)" ]'
 
 step "BeeOND for a job that asks for it"
