@@ -25,7 +25,8 @@ struct StormFigures {
 // `viewers` people, each with a certificate and a connection of their own, make one call after the
 // other without a pause for `duration`: they list nodes and runs, read facts and the status,
 // explain a variable and watch a run that has ended. Agents must send nothing but heartbeats. The
-// controller itself reports when it last heard from each node; all clocks are this machine's.
+// controller itself reports when it last heard from each of some 300 nodes; all clocks are this
+// machine's.
 absl::StatusOr<StormFigures> Storm(const SwarmCluster& cluster, const testing::AgentSwarm& swarm,
                                    size_t viewers, absl::Duration duration);
 
