@@ -100,9 +100,10 @@ absl::Status WriteParameter(const std::string& key, const std::string& value,
   return status;
 }
 
-std::string FormatParameters(const KernelParameters& parameters) {
+std::string FormatParameters(const KernelParameters& parameters, const ParameterNames& optional) {
   std::string text = "# Written by Muster.\n";
-  for (const auto& [key, value] : parameters) absl::StrAppend(&text, key, " = ", value, "\n");
+  for (const auto& [key, value] : parameters)
+    absl::StrAppend(&text, optional.count(key) > 0 ? "-" : "", key, " = ", value, "\n");
   return text;
 }
 
@@ -112,8 +113,9 @@ KernelParameters ParseParameters(absl::string_view text) {
     line = absl::StripAsciiWhitespace(line);
     const size_t equals = line.find('=');
     if (absl::StartsWith(line, "#") || equals == absl::string_view::npos) continue;
-    parameters.emplace(absl::StripAsciiWhitespace(line.substr(0, equals)),
-                       CanonicalValue(line.substr(equals + 1)));
+    absl::string_view key = absl::StripAsciiWhitespace(line.substr(0, equals));
+    absl::ConsumePrefix(&key, "-");
+    parameters.emplace(key, CanonicalValue(line.substr(equals + 1)));
   }
   return parameters;
 }

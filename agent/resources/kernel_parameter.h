@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@ namespace muster::agent {
 
 // Values by key, for instance {"vm.swappiness", "10"}.
 using KernelParameters = std::map<std::string, std::string>;
+using ParameterNames = std::set<std::string>;
 
 // "net/ipv4/ip_forward" and "net.ipv4.ip_forward" become the latter; within a part '/' stands for a
 // dot ("net.ipv4.conf.eth0/100.forwarding"). InvalidArgument if it is not a key.
@@ -31,9 +33,10 @@ absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std
 absl::Status WriteParameter(const std::string& key, const std::string& value,
                             sys::FileSystem& files);
 
-// The text of a file of /etc/sysctl.d, and the reverse, which ignores lines that it does not
-// understand.
-std::string FormatParameters(const KernelParameters& parameters);
+// The text of a file of /etc/sysctl.d, in which a kernel may lack the parameters of `optional`, and
+// the reverse, which ignores lines that it does not understand.
+std::string FormatParameters(const KernelParameters& parameters,
+                             const ParameterNames& optional = {});
 KernelParameters ParseParameters(absl::string_view text);
 
 // Where a file of a sysctl.d folder sets a parameter.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "agent/resources/check_values.h"
 #include "agent/resources/kernel_parameter.h"
 #include "common/base/status.h"
@@ -30,15 +31,17 @@ constexpr const char* kSysctlFolders[] = {kSysctlFolder, "/run/sysctl.d", "/usr/
 // is: a crash in between leaves a file that differs, and so another attempt.
 class SysctlSet final : public Resource {
  public:
-  SysctlSet(std::string kind, std::string name, KernelParameters wanted, ResourceContext& context,
-            bool want_diff)
+  // The kernel may lack those of `wanted` that are in `optional`.
+  SysctlSet(std::string kind, std::string name, KernelParameters wanted, ParameterNames optional,
+            ResourceContext& context, bool want_diff)
       : kind_(std::move(kind)),
         name_(std::move(name)),
         wanted_(std::move(wanted)),
+        optional_(std::move(optional)),
         context_(context),
         want_diff_(want_diff),
         file_(absl::StrCat(kSysctlFolder, "/", kPrefix, name_, ".conf")),
-        content_(wanted_.empty() ? "" : FormatParameters(wanted_)) {}
+        content_(wanted_.empty() ? "" : FormatParameters(wanted_, optional_)) {}
 
   std::string Id() const override { return absl::StrCat(kind_, "[", name_, "]"); }
 
@@ -62,9 +65,10 @@ class SysctlSet final : public Resource {
     KernelParameters before = recorded;
     KernelParameters to_set;
     for (const auto& [key, value] : wanted_) {
-      ASSIGN_OR_RETURN(const std::string now, ReadParameterToSet(key, value, context_.files));
-      before.emplace(key, now);
-      if (now != value) to_set.emplace(key, value);
+      ASSIGN_OR_RETURN(const std::optional<std::string> now, ReadWanted(key, value));
+      if (!now.has_value()) continue;
+      before.emplace(key, *now);
+      if (*now != value) to_set.emplace(key, value);
     }
     if (before != recorded) RETURN_IF_ERROR(Remember(before));
     ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));
@@ -82,11 +86,22 @@ class SysctlSet final : public Resource {
   }
 
  private:
+  // The present value; nullopt: the kernel lacks the parameter, as it may.
+  absl::StatusOr<std::optional<std::string>> ReadWanted(const std::string& key,
+                                                        const std::string& value) {
+    if (optional_.count(key) > 0) {
+      ASSIGN_OR_RETURN(const std::optional<std::string> now, ReadParameter(key, context_.files));
+      if (!now.has_value()) return std::optional<std::string>();
+    }
+    ASSIGN_OR_RETURN(std::string now, ReadParameterToSet(key, value, context_.files));
+    return std::optional<std::string>(std::move(now));
+  }
+
   // Compares with the kernel that is running.
   absl::Status CompareRunning(std::vector<Change>& changes) {
     for (const auto& [key, value] : wanted_) {
-      ASSIGN_OR_RETURN(std::string now, ReadParameterToSet(key, value, context_.files));
-      if (now != value) changes.push_back({key, std::move(now), value});
+      ASSIGN_OR_RETURN(std::optional<std::string> now, ReadWanted(key, value));
+      if (now.has_value() && *now != value) changes.push_back({key, *std::move(now), value});
     }
     ASSIGN_OR_RETURN(const KernelParameters before, Record());
     ASSIGN_OR_RETURN(const KernelParameters undo, ToUndo(before));
@@ -185,6 +200,7 @@ class SysctlSet final : public Resource {
   const std::string kind_;
   const std::string name_;
   const KernelParameters wanted_;
+  const ParameterNames optional_;
   ResourceContext& context_;
   const bool want_diff_;
   const std::string file_;
@@ -207,8 +223,8 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeSysctl(const v1::Step& step, Resou
   ASSIGN_OR_RETURN(std::string key, CanonicalParameter(spec.key()));
   KernelParameters wanted;
   if (spec.state() != v1::PRESENCE_ABSENT) RETURN_IF_ERROR(Add(spec.key(), spec.value(), &wanted));
-  return std::make_unique<SysctlSet>("sysctl", std::move(key), std::move(wanted), context,
-                                     want_diff);
+  return std::make_unique<SysctlSet>("sysctl", std::move(key), std::move(wanted), ParameterNames(),
+                                     context, want_diff);
 }
 
 absl::StatusOr<std::unique_ptr<Resource>> MakeSysctls(const v1::Step& step,
@@ -216,8 +232,17 @@ absl::StatusOr<std::unique_ptr<Resource>> MakeSysctls(const v1::Step& step,
   const v1::SysctlSetResource& spec = step.sysctls();
   RETURN_IF_ERROR(CheckSetName(spec.name()));
   KernelParameters wanted;
-  for (const auto& [key, value] : spec.values()) RETURN_IF_ERROR(Add(key, value, &wanted));
-  return std::make_unique<SysctlSet>("sysctls", spec.name(), std::move(wanted), context, want_diff);
+  ParameterNames optional;
+  for (const auto& [name, value] : spec.values()) {
+    absl::string_view key = name;
+    const bool is_optional = absl::ConsumePrefix(&key, "-");
+    RETURN_IF_ERROR(Add(key, value, &wanted));
+    if (!is_optional) continue;
+    ASSIGN_OR_RETURN(std::string canonical, CanonicalParameter(key));
+    optional.insert(std::move(canonical));
+  }
+  return std::make_unique<SysctlSet>("sysctls", spec.name(), std::move(wanted), std::move(optional),
+                                     context, want_diff);
 }
 
 }  // namespace muster::agent

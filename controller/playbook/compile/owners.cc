@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/digest.h"
@@ -274,7 +275,8 @@ void ClaimSysctls(const v1::Step& step, Claims& claims) {
   claims.Of(absl::StrCat("sysctls ", step.sysctls().name()))
       .Want("list", absl::StrJoin(values, "\n", absl::PairFormatter("=")));
   for (const auto& [key, value] : values) {
-    claims.Of(ParameterName(key)).WantThere(true).Want("value", OneBlank(value));
+    // Of a parameter that the kernel may lack, the name has a dash before it.
+    claims.Of(ParameterName(std::string(absl::StripPrefix(key, "-")))).WantThere(true).Want("value", OneBlank(value));
   }
 }
 

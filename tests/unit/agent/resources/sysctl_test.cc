@@ -156,6 +156,19 @@ TEST_F(SysctlTest, ASetForgetsWhatTheKernelNoLongerHas) {
   ExpectConverges(kOne, {"at boot"});
 }
 
+// Ubuntu's kernel restricts user namespaces by AppArmor, and has nothing to say of it without it.
+TEST_F(SysctlTest, AParameterThatTheKernelMayLackIsSetWhereItIs) {
+  constexpr char kMayLack[] =
+      "sysctls { name: 'net' values { key: '-kernel.restricted' value: '0' } "
+      "values { key: 'vm.swappiness' value: '10' } }";
+  ExpectConverges(kMayLack, {"vm.swappiness", "at boot"});
+  EXPECT_EQ(File("net"), "# Written by Muster.\n-kernel.restricted = 0\nvm.swappiness = 10\n");
+  Set("kernel/restricted", "1\n");
+  ExpectConverges(kMayLack, {"kernel.restricted"});
+  ExpectConverges(kOne, {"kernel.restricted", "at boot"});
+  EXPECT_EQ(Now("kernel/restricted"), "1");
+}
+
 TEST_F(SysctlTest, WhatAnotherSetHasTakenOverStays) {
   ExpectConverges(kOne, {"vm.swappiness", "at boot"});
   ExpectConverges("sysctl { key: 'vm.swappiness' value: '10' }", {"at boot"});
