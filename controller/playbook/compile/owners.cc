@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/digest.h"
 #include "controller/playbook/compile/plan_builder.h"
 #include "controller/playbook/errors.h"
@@ -276,7 +276,9 @@ void ClaimSysctls(const v1::Step& step, Claims& claims) {
       .Want("list", absl::StrJoin(values, "\n", absl::PairFormatter("=")));
   for (const auto& [key, value] : values) {
     // Of a parameter that the kernel may lack, the name has a dash before it.
-    claims.Of(ParameterName(std::string(absl::StripPrefix(key, "-")))).WantThere(true).Want("value", OneBlank(value));
+    claims.Of(ParameterName(std::string(absl::StripPrefix(key, "-"))))
+        .WantThere(true)
+        .Want("value", OneBlank(value));
   }
 }
 
