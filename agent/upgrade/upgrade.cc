@@ -60,9 +60,8 @@ class Exchange {
     std::vector<std::string> words = {"install", "--no-install-recommends", "--allow-downgrades",
                                       "--reinstall", "--"};
     words.insert(words.end(), packages.begin(), packages.end());
-    const sys::ProcessSpec install = {.argv = AptGet(words),
-                                      .environment = {{"DEBIAN_FRONTEND", "noninteractive"}},
-                                      .timeout = kPatienceWithApt};
+    const sys::ProcessSpec install = {
+        .argv = AptGet(words), .environment = AptEnvironment(), .timeout = kPatienceWithApt};
     ASSIGN_OR_RETURN(const sys::ProcessResult installed, processes_.Run(install));
     if (installed.ok() || ParseAptFailure(installed.output).remedy != AptRemedy::kConfigureAll)
       return sys::CheckSuccess(install, installed);
@@ -70,7 +69,7 @@ class Exchange {
     // dpkg has configured what it was at. Whether it could, apt-get says.
     processes_
         .Run({.argv = DpkgConfigureAll(),
-              .environment = {{"DEBIAN_FRONTEND", "noninteractive"}},
+              .environment = AptEnvironment(),
               .timeout = kPatienceWithApt})
         .status()
         .IgnoreError();

@@ -28,9 +28,10 @@ constexpr char kFetch[] =
     "return 1; }; "
     "echo \"$2  -\" >\"$d/sum\" && sha256sum -c --quiet \"$d/sum\" <\"$d/muster-agent.deb\"; }";
 // Once more with fresh lists of packages: a new machine has none, and an old one's name files that
-// are gone. Without a delay between retries: with one, apt 2.6 may wait forever.
+// are gone. Without a delay between retries: with one, apt 2.6 may wait forever. needrestart only
+// lists what maps an old library: Slurm may run on the machine.
 constexpr char kInstall[] =
-    "apt_get() { DEBIAN_FRONTEND=noninteractive apt-get \"$@\" -y -q "
+    "apt_get() { DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l apt-get \"$@\" -y -q "
     "-o DPkg::Lock::Timeout=300 -o Acquire::Retries::Delay=false; }; "
     "install_agent() { apt_get install \"$d/muster-agent.deb\" || "
     "{ apt_get update; apt_get install \"$d/muster-agent.deb\"; }; }";

@@ -91,6 +91,13 @@ std::vector<std::string> AptGet(const std::vector<std::string>& arguments) {
   return argv;
 }
 
+std::map<std::string, std::string> AptEnvironment() {
+  return {{"DEBIAN_FRONTEND", "noninteractive"},
+          {"DEBCONF_NONINTERACTIVE_SEEN", "true"},
+          {"APT_LISTCHANGES_FRONTEND", "none"},
+          {"NEEDRESTART_MODE", "l"}};
+}
+
 std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction,
                                            bool changes_held) {
   return AptGet(Words(transaction, changes_held));

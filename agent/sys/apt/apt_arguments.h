@@ -1,6 +1,7 @@
 // Command lines of apt-get and dpkg. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ absl::Status CheckAptName(const std::string& name);
 // apt-get, unattended: keep changed configuration files, ask nothing, wait for the lock, ask failed
 // servers again.
 std::vector<std::string> AptGet(const std::vector<std::string>& arguments);
+
+// The environment of every apt-get and dpkg that changes packages: they ask nothing, and
+// needrestart restarts nothing, because that is for the playbook to do.
+std::map<std::string, std::string> AptEnvironment();
 
 // `changes_held`: the transaction names packages that are on hold.
 std::vector<std::string> AptGetTransaction(const PackageTransaction& transaction,

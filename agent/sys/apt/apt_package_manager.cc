@@ -176,18 +176,14 @@ absl::StatusOr<sys::ProcessResult> AptPackageManager::RunTool(std::vector<std::s
                                                               absl::Duration timeout,
                                                               const PackageObserver& observer) {
   RETURN_IF_ERROR(files_.MakeDirectory(options_.work_folder, 0700));
-  sys::ProcessSpec spec = {
-      .argv = std::move(argv),
-      .environment = {{"DEBIAN_FRONTEND", "noninteractive"},
-                      {"DEBCONF_NONINTERACTIVE_SEEN", "true"},
-                      {"APT_LISTCHANGES_FRONTEND", "none"},
-                      {"NEEDRESTART_MODE", "l"}},  // only the playbook restarts units
-      .timeout = timeout,
-      .on_line =
-          [&observer](absl::string_view line) {
-            if (observer.on_output) observer.on_output(LastDisplay(line));
-          },
-      .output_file = absl::StrCat(options_.work_folder, "/output")};
+  sys::ProcessSpec spec = {.argv = std::move(argv),
+                           .environment = AptEnvironment(),
+                           .timeout = timeout,
+                           .on_line =
+                               [&observer](absl::string_view line) {
+                                 if (observer.on_output) observer.on_output(LastDisplay(line));
+                               },
+                           .output_file = absl::StrCat(options_.work_folder, "/output")};
   // apt-get repeats itself ten times a second; only news for a reader is passed on. The callback is
   // set in any case, because apt-get insists on its descriptor.
   std::string said;

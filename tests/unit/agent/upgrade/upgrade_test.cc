@@ -104,6 +104,7 @@ class Machine : public UnitManager, public sys::ProcessRunner {
   CountedFiles files{acts};
   std::string running;  // the program of the service's process
   std::string install_fails;
+  std::string needrestart_mode;  // of the last apt-get
   int installs = 0;
   bool dpkg_was_interrupted = false;  // by a power cut
 };
@@ -125,6 +126,7 @@ class AgentMachine final : public Machine {
   absl::StatusOr<sys::ProcessResult> Run(const sys::ProcessSpec& spec) override {
     acts.Count();
     if (const auto refused = Refuse(spec)) return *refused;
+    needrestart_mode = spec.environment.at("NEEDRESTART_MODE");
     ++installs;
     if (!install_fails.empty())
       return sys::ProcessResult{.exit_code = 100, .output = install_fails};
@@ -180,6 +182,13 @@ TEST_F(UpgradeTest, AGoodProgramTakesThePlaceAndLeavesNothing) {
   for (const std::string& path : {machine_.place.Order(), machine_.place.Package(0),
                                   machine_.place.Previous(machine_.place.files[0])})
     EXPECT_FALSE(std::filesystem::exists(path)) << path;
+}
+
+// needrestart restarted slurmd and the agent in the middle of the exchange.
+TEST_F(UpgradeTest, NothingIsRestartedBesides) {
+  Order("0.2.0");
+  EXPECT_OK(Carry(machine_));
+  EXPECT_EQ(machine_.needrestart_mode, "l");
 }
 
 TEST_F(UpgradeTest, WhatDoesNotComeUpIsTakenBackWithItsReason) {

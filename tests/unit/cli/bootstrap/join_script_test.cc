@@ -94,6 +94,16 @@ TEST_F(JoinScriptTest, FetchesInstallsAndJoins) {
   }
 }
 
+// needrestart restarts what maps an old library, unless it is told otherwise.
+TEST_F(JoinScriptTest, NothingIsRestartedBesides) {
+  Program("apt-get", R"(echo "$NEEDRESTART_MODE" >>"$0.calls")");
+  for (const std::string& text : Texts()) {
+    SCOPED_TRACE(text);
+    EXPECT_TRUE(Run(text).ok());
+    EXPECT_EQ(Calls("apt-get"), "l ");
+  }
+}
+
 // A new machine's lists of packages are empty, and an old one's name files that are gone.
 TEST_F(JoinScriptTest, AFailedInstallationIsRepeatedWithFreshLists) {
   Program("apt-get", R"(echo "$1" >>"$0.calls"; grep -q update "$0.calls")");
