@@ -33,6 +33,8 @@ constexpr const char* kLeaves[] = {
     "/etc/hostname", "/etc/ssh/ssh_host_*", "/etc/munge/munge.key",
     "/etc/ssl/private/ssl-cert-snakeoil.key", "/etc/ssl/certs/ssl-cert-snakeoil.pem",
     "/var/lib/dbus/machine-id", "/var/lib/systemd/random-seed", "/root/.bash_history",
+    // each machine's own: the key with which DKMS signs modules, and its certificate
+    "/var/lib/dkms/mok.*", "/var/lib/shim-signed/mok/MOK.*",
     // this build's
     "/var/lib/apt/lists/*", "/var/cache/apt/*", "/var/cache/ldconfig/*", "/var/cache/debconf/*-old",
     "/var/lib/dpkg/*-old", "/var/log/*", "/var/tmp/*", "/tmp/*", "/etc/passwd-", "/etc/group-",

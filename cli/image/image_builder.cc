@@ -31,6 +31,7 @@
 #include "common/base/status.h"
 #include "common/base/text/counted.h"
 #include "common/base/version.h"
+#include "common/image/distribution.h"
 #include "common/sys/archive/decompress.h"
 #include "common/sys/file_system.h"
 #include "common/sys/large_file.h"
@@ -98,6 +99,9 @@ class Builder {
 
   absl::StatusOr<v1::ImageManifest> Run() {
     ASSIGN_OR_RETURN(definition_, ReadDefinition(build_.site, build_.name));
+    if (!build_.keys.empty())
+      RETURN_IF_ERROR(Annotate(image::CheckSigningOf(definition_.distribution),
+                               absl::StrCat("image ", build_.name)));
     ASSIGN_OR_RETURN(bundle_, PackImage(build_.site, build_.name));
     RETURN_IF_ERROR(UploadBundle(means_.connection, bundle_));
     ASSIGN_OR_RETURN(const v1::PlanImageResponse before,

@@ -16,7 +16,7 @@ namespace muster::cli {
 namespace {
 
 // Raise it when MakeBase() makes something else of the same recipe.
-constexpr int kBaseFormat = 1;
+constexpr int kBaseFormat = 2;
 
 // What every image has, so that it boots and the agent runs in it.
 constexpr const char* kBasePackages[] = {

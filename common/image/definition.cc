@@ -89,7 +89,14 @@ absl::Status ReadWords(const yaml::Document& document, yaml::MapReader& reader,
 }
 
 absl::Status CheckDistribution(const yaml::Document& document, const Definition& definition) {
-  if (FindDistribution(definition.distribution) != nullptr) return absl::OkStatus();
+  if (const Distribution* const found = FindDistribution(definition.distribution);
+      found != nullptr) {
+    if (definition.kind != kDiskKind || found->instead.empty()) return absl::OkStatus();
+    return document.Error(
+        *document.root().Find("kind"),
+        absl::StrCat(found->name, " has no boot loader for images of the kind disk; write ",
+                     "ram, or 'distribution: ", found->instead, "'"));
+  }
   std::vector<absl::string_view> names;
   for (const Distribution& each : Distributions()) names.push_back(each.name);
   return document.Error(*document.root().Find("distribution"),

@@ -4,7 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/status.h"
 #include "common/base/text/join_word.h"
+#include "common/image/distribution.h"
 #include "common/value/image_manifest.h"
 #include "controller/boot/boot_request.h"
 #include "controller/boot/boot_script.h"
@@ -25,6 +27,7 @@ absl::StatusOr<std::string> BootServerUrl(const std::string& boot_listen) {
 
 absl::StatusOr<std::string> SignedCommandLine(const v1::Image& image, absl::string_view server,
                                               JoinWord join) {
+  RETURN_IF_ERROR(muster::image::CheckSigningOf(image.manifest().distribution()));
   const v1::ImageArtifact* const root = FindArtifact(image, kRootArtifact);
   if (root == nullptr)
     return absl::FailedPreconditionError(

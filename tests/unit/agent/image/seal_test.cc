@@ -137,6 +137,21 @@ TEST_F(SealTest, APrivateKeyIsRefusedByItsName) {
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("example")));
 }
 
+TEST_F(SealTest, TheKeysOfDkmsLeaveTheRoot) {
+  for (const char* key : {"/var/lib/dkms/mok.key", "/var/lib/shim-signed/mok/MOK.priv"})
+    Write(key, "-----BEGIN PRIVATE KEY-----\nabc\n");
+  for (const char* certificate : {"/var/lib/dkms/mok.pub", "/var/lib/shim-signed/mok/MOK.der"})
+    Write(certificate);
+  Write("/var/lib/dkms/nvidia/550/source");
+  ASSERT_OK(Run());
+  EXPECT_FALSE(IsThere("/var/lib/dkms/mok.key"));
+  // A certificate without its key would be taken for that of the modules to come.
+  EXPECT_FALSE(IsThere("/var/lib/dkms/mok.pub"));
+  EXPECT_FALSE(IsThere("/var/lib/shim-signed/mok/MOK.priv"));
+  EXPECT_FALSE(IsThere("/var/lib/shim-signed/mok/MOK.der"));
+  EXPECT_TRUE(IsThere("/var/lib/dkms/nvidia/550/source"));
+}
+
 TEST_F(SealTest, ASecondTimeChangesNothing) {
   Write("/etc/a");
   Write("/var/log/x");

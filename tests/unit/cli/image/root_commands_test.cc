@@ -111,6 +111,25 @@ TEST(MakeBase, AProxyDoesNotStayInTheImage) {
   EXPECT_NE(include.find(",linux-image-amd64,busybox"), std::string::npos);
 }
 
+TEST(MakeBase, UbuntuHasTheComponentsOfItsInstaller) {
+  image::Definition definition = Definition();
+  const auto base = [&definition](const char* distribution) {
+    definition.distribution = distribution;
+    return MakeBase({.definition = definition,
+                     .source = {},
+                     .files = {},
+                     .files_sha256 = {},
+                     .agent_package = "/a.deb",
+                     .agent_sha256 = "22",
+                     .packages_at = absl::UnixEpoch(),
+                     .proxy = ""},
+                    "", "/base.tar");
+  };
+  for (const char* ubuntu : {"ubuntu22.04", "ubuntu24.04"})
+    EXPECT_THAT(base(ubuntu), Contains("--components=main,restricted,universe,multiverse"));
+  EXPECT_THAT(base("debian12"), Contains("--components=main"));
+}
+
 TEST(InRoot, HasTheNetworkOrTheBareRootButNotBoth) {
   const BuildPlace place{.root = "/b/root", .exchange = "/b/exchange"};
   const std::vector<std::string> with = InRoot(place, Network::kYes, {"true"});

@@ -7,12 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/image/distribution.h"
 #include "tests/fixtures/status_matchers.h"
 
 namespace muster::image {
 namespace {
 
+using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr char kLeast[] = "kind: ram\ndistribution: debian12\nkernel: linux-image-amd64\n";
@@ -77,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"kind: ram\nkernel: k\n", "1:1"},
         BadCase{"kind: tape\ndistribution: debian12\nkernel: k\n", "1:7"},
         BadCase{"kind: ram\ndistribution: plan9\nkernel: k\n", "2:15"},
+        BadCase{"kind: disk\ndistribution: ubuntu22.04\nkernel: k\n", "1:7"},
         BadCase{"kind: ram\ndistribution: debian12\nkernel: --hook\n", "3:9"},
         BadCase{"kind: ram\ndistribution: debian12\nkernel: k\nsnapshot: ../etc\n", "4:11"},
         BadCase{"kind: ram\ndistribution: debian12\nkernel: k\npackages: [a, --force]\n", "4:15"},
@@ -92,6 +96,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"kind: ram\ndistribution: debian12\nkernel: k\nleave_out: ['/a/../b']\n", "4:13"},
         BadCase{"kind: ram\ndistribution: debian12\nkernel: k\npackage: [a]\n", "4:1"},
         BadCase{"- kind: ram\n", "1:1"}));
+
+TEST(Distribution, Ubuntu2204IsForUnsignedImagesInMemoryAlone) {
+  EXPECT_OK(Parse("kind: ram\ndistribution: ubuntu22.04\nkernel: k\n"));
+  EXPECT_OK(Parse("kind: disk\ndistribution: ubuntu24.04\nkernel: k\n"));
+  EXPECT_THAT(CheckSigningOf("ubuntu22.04"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("of ubuntu24.04")));
+  for (const char* good : {"debian12", "debian13", "ubuntu24.04", "of a later version"})
+    EXPECT_OK(CheckSigningOf(good));
+}
 
 TEST(ImageName, HasNoWayOut) {
   for (const char* good : {"debian-worker", "a", "Rocky9.4_gpu"}) EXPECT_TRUE(IsImageName(good));

@@ -60,6 +60,10 @@ TEST(SignedBootTest, TheCommandLineIsTheSameForAll) {
   image.mutable_manifest()->mutable_artifacts(0)->set_size_bytes(4096);
   EXPECT_THAT(SignedCommandLine(image, kServer, Join()).value(),
               HasSubstr(" muster.image=worker@aaaaaaaaaaaa muster.size=4096 console=tty0"));
+  image.mutable_manifest()->set_distribution("ubuntu22.04");
+  EXPECT_THAT(SignedCommandLine(image, kServer, Join()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("build the image of")));
+  image.mutable_manifest()->set_distribution("ubuntu24.04");
   image.mutable_manifest()->clear_artifacts();
   EXPECT_THAT(SignedCommandLine(image, kServer, Join()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has no root.squashfs")));
