@@ -179,6 +179,18 @@ TEST_F(SlurmRolesTest, ControlGroupsAreConfiguredForSlurmsVersion) {
                             Not(HasSubstr("CgroupPlugin"))));
 }
 
+TEST_F(SlurmRolesTest, VersionsThatScheduleLateWithoutMpiConfHaveIt) {
+  const struct {
+    const char* system;
+    bool has_it;
+  } kCases[] = {{"12", false}, {"22.04", false}, {"24.04", true}, {"13", false}};
+  for (const auto& each : kCases) {
+    for (const Node& node : inventory_.nodes()) UseSystem(node.name, each.system);
+    EXPECT_EQ(Steps("slurm_controller")["login1"].count("mpi.conf is there"), each.has_it)
+        << each.system;
+  }
+}
+
 TEST_F(SlurmRolesTest, AWorkerHasASlurmThatSlurmctldKnows) {
   const struct {
     const char *login, *worker;
