@@ -142,11 +142,12 @@ TEST_F(DriverTest, NamesOfEveryDistribution) {
       {"debian", "12", "580", true, kVolta, {"nvidia-kernel-dkms", "nvidia-driver-cuda"}},
       {"ubuntu",
        "22.04",
-       "535",
+       "580",
        false,
-       kTuring,
-       {"nvidia-dkms-535-server", "nvidia-utils-535-server"}},
-      {"ubuntu", "24.04", "570", false, kBlackwell, {"nvidia-dkms-570-server-open"}},
+       kVolta,
+       {"nvidia-dkms-580-server", "nvidia-utils-580-server"}},
+      {"ubuntu", "24.04", "580", false, kTuring, {"nvidia-dkms-580-server-open"}},
+      {"ubuntu", "24.04", "595", false, kBlackwell, {"nvidia-dkms-595-server-open"}},
       {"ubuntu", "24.04", "580", true, kTuring, {"nvidia-dkms-580-open", "libnvidia-compute-580"}},
       {"ubuntu", "24.04", "590", true, kBlackwell, {"nvidia-dkms-open", "libnvidia-compute"}},
       {"rocky", "9.4", "570", true, kTuring, {"kmod-nvidia-open-dkms", "nvidia-driver-cuda"}},
@@ -164,12 +165,54 @@ TEST_F(DriverTest, NamesOfEveryDistribution) {
   }
 }
 
+// Ubuntu has replaced 535 by 580.
+TEST_F(DriverTest, TheDefaultBranchIsOneThatTheSourceHas) {
+  const struct {
+    const char *os, *version;
+    bool nvidia;
+    const char* branch;
+  } kCases[] = {{"ubuntu", "22.04", false, "580"},
+                {"ubuntu", "24.04", false, "580"},
+                {"ubuntu", "24.04", true, "535"},
+                {"debian", "12", false, "535"},
+                {"rocky", "9.4", true, "535"}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(absl::StrCat(c.os, " ", c.version, c.nvidia ? " nvidia" : ""));
+    GiveNode(c.os, c.version, {kTuring});
+    options_.extra_vars = {{"gpu_driver_source", "distribution"}};
+    if (c.nvidia) UseNvidia("", "");
+    options_.extra_vars.erase("gpu_driver_branch");
+    EXPECT_EQ(Step("driver").package().version(), absl::StrCat(c.branch, ".*"));
+    // The role cuda_libraries has a default of its own.
+    options_.extra_vars["cuda_libraries_packages"] = {"{{ 'for-' ~ gpu_driver_branch }}"};
+    EXPECT_THAT(Names("libraries of CUDA"), ElementsAre(absl::StrCat("for-", c.branch)));
+  }
+}
+
+TEST_F(DriverTest, BranchesThatUbuntuHasReplacedAreLookedForBeforeAnyPackageChanges) {
+  const char kStep[] = "packages are of the driver's branch";
+  GiveNode("ubuntu", "24.04", {kTuring});
+  const v1::CommandResource command = Step(kStep).command();
+  EXPECT_TRUE(command.changes_nothing());
+  EXPECT_THAT(std::vector<std::string>(command.argv().begin(), command.argv().end()),
+              ElementsAre("/usr/local/lib/muster/gpu-driver", "branch", "580.*",
+                          "nvidia-dkms-580-server-open", "nvidia-utils-580-server",
+                          "libnvidia-compute-580-server", "nvidia-compute-utils-580-server"));
+  GiveNode("debian", "12", {kTuring});
+  EXPECT_NE(Step(kStep).skip_reason(), "");
+}
+
 TEST_F(DriverTest, AnotherBranchsNamesLeaveInTheSameTransaction) {
   GiveNode("ubuntu", "22.04", {kTuring});
   UseNvidia("590", "");
   EXPECT_THAT(Names("no other driver"),
               IsSupersetOf({"nvidia-dkms-580-open", "nvidia-dkms-535", "nvidia-dkms",
                             "libnvidia-compute-535-server", "nvidia-fabricmanager-535"}));
+  // Ubuntu's own have the branch in their names beyond 580, too.
+  options_.extra_vars = {{"gpu_driver_source", "distribution"}};
+  EXPECT_THAT(Names("no other driver"),
+              IsSupersetOf({"nvidia-dkms-590-server", "nvidia-dkms-595-server-open",
+                            "nvidia-utils-615-server", "nvidia-dkms-610", "nvidia-imex-595"}));
 }
 
 TEST_F(DriverTest, TheFabricManagerHasTheDriversExactVersion) {
@@ -346,6 +389,8 @@ TEST_F(DriverTest, RefusesContradictionsWithTheirRemedy) {
       {"open modules that Debian has not", "debian", "13", kTuring, "gpu_driver_modules", "open"},
       {"a source without address", "debian", "12", kTuring, "gpu_driver_source", "nvidia"},
       {"a fabric that is none", "debian", "12", kTuring, "gpu_fabric", "nvlink"},
+      {"a key that DKMS does not read", "ubuntu", "22.04", kTuring, "gpu_driver_signing_key",
+       "/root/mok.key"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.what);
@@ -356,6 +401,17 @@ TEST_F(DriverTest, RefusesContradictionsWithTheirRemedy) {
     options_.extra_vars[c.variable] = c.value;
     EXPECT_THAT(Compile().error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
   }
+}
+
+// The package of that name is empty, and brings the open ones.
+TEST_F(DriverTest, UbuntuHasNoProprietaryModulesOfLateBranches) {
+  GiveNode("ubuntu", "24.04", {kTuring});
+  options_.extra_vars = {{"gpu_driver_source", "distribution"},
+                         {"gpu_driver_branch", "615"},
+                         {"gpu_driver_modules", "proprietary"}};
+  EXPECT_THAT(Compile().error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  options_.extra_vars["gpu_driver_branch"] = "595";
+  EXPECT_OK(Compile().error);
 }
 
 TEST_F(DriverTest, TheModelTellsTheGenerationWhereTheBusDoesNot) {
@@ -392,6 +448,14 @@ TEST_F(DriverTest, FabricsOfTheFifthGenerationAreKnownByTheirGpus) {
   EXPECT_THAT(units("2901", "kvm"), Not(Contains("nvidia-fabricmanager.service")))
       << "the host has the fabric";
   EXPECT_THAT(units(kTuring, "none"), Not(Contains("nvidia-fabricmanager.service")));
+}
+
+TEST_F(DriverTest, UbuntuHasImexOfItsOwn) {
+  GiveNode("ubuntu", "24.04", {"2941"});
+  facts_["c001"]["os"]["virtualization"] = "none";
+  options_.extra_vars["gpu_driver_version"] = "580.178.04";
+  options_.extra_vars["gpu_imex_nodes"] = {"c001"};
+  EXPECT_THAT(Names("driver"), Contains("nvidia-imex-580"));
 }
 
 // Slurm's switch/nvidia_imex makes them for each job.

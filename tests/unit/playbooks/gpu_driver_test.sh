@@ -91,6 +91,54 @@ echo "== nouveau is left alone where there is no NVIDIA GPU"
 rm -r "$root/sys/bus/pci/devices/0000:3b:00.0"
 expect 0 "no GPU" current
 
+echo "== branches that Ubuntu has replaced are refused, by the branch that it has"
+node
+# What apt and dpkg know, a package in a line: its name, its version, and what it depends on. apt shows the newest
+# version first.
+cat >"$work/offered" <<'END'
+nvidia-dkms-535-server 535.309.01-0ubuntu0.24.04.2 nvidia-dkms-580-server
+nvidia-dkms-535-server 535.161.08-0ubuntu2 dkms, nvidia-kernel-source-535-server (= 535.161.08-0ubuntu2)
+nvidia-utils-550-server 550.163.01-0ubuntu0.24.04.2 nvidia-utils-570-server
+nvidia-utils-570-server 570.211.01-0ubuntu1.24.04.1 nvidia-utils-580-server
+nvidia-utils-580-server 580.178.04-0ubuntu0.24.04.1 libc6 (>= 2.34), libnvidia-compute-580-server (>= 580.178.04)
+nvidia-dkms-615-server 615.71.09-0ubuntu0.24.04.2 nvidia-dkms-615-server-open
+END
+: >"$work/installed"
+cat >"$work/bin/apt-cache" <<'END'
+#!/bin/bash
+while read -r name version depends; do
+  case $1 in
+    madison) [[ $name != "$2" ]] || echo "  $name | $version | http://mirror.example noble/restricted amd64 Packages" ;;
+    show) [[ $name=$version != "$2" ]] || printf 'Package: %s\nDepends: %s\n' "$name" "$depends" ;;
+  esac
+done <"$(dirname "$0")/../offered"
+END
+cat >"$work/bin/dpkg-query" <<'END'
+#!/bin/bash
+line=$(grep "^$4 " "$(dirname "$0")/../installed") || exit 1
+read -r _ version depends <<<"$line"
+case $3 in
+  *Status*) echo "installed $version" ;;
+  *Depends*) echo "$version $depends" ;;
+esac
+END
+chmod 755 "${work:?}"/bin/*
+expect 1 "a replaced branch" branch '535.*' nvidia-dkms-535-server
+expect_contains "$output" 'branch 535 of the driver by 580' "what has replaced it"
+expect_contains "$output" 'set gpu_driver_branch: "580"' "the remedy"
+expect 1 "a replaced branch among others" branch '550.*' nvidia-dkms-550-open nvidia-utils-550-server
+expect_contains "$output" 'set gpu_driver_branch: "580"' "a successor that is replaced, too"
+expect 0 "an earlier version, which is a driver" branch '535.161.08*' nvidia-dkms-535-server
+expect 0 "a branch that Ubuntu has" branch '580.*' nvidia-utils-580-server
+expect 0 "modules of another kind, but of the branch" branch '615.*' nvidia-dkms-615-server
+expect 0 "lists that are still to come" branch '580.*' nvidia-dkms-580-open
+expect 0 "no packages" branch '535.*'
+echo 'nvidia-dkms-535-server 535.161.08-0ubuntu2 dkms' >"$work/installed"
+expect 0 "a driver that is installed and stays" branch '535.*' nvidia-dkms-535-server
+echo 'nvidia-dkms-535-server 535.309.01-0ubuntu0.24.04.2 nvidia-dkms-580-server' >"$work/installed"
+: >"$work/offered"
+expect 1 "an empty package that is installed" branch '535.*' nvidia-dkms-535-server
+
 echo "== with Secure Boot the certificate is named that DKMS signs with"
 node
 readonly ours=$root/var/lib/dkms/mok.pub shim=$root/var/lib/shim-signed/mok/MOK.der
