@@ -89,6 +89,18 @@ TEST_F(MonitoringTest, PortsThatPasswordsGoToAreRootsToGive) {
   }
 }
 
+// The address may be one that the node gets late at boot, and a program that cannot listen ends.
+TEST_F(MonitoringTest, BothWaitForTheNetworkAndTryAgain) {
+  for (const char* unit : {"prometheus", "prometheus-alertmanager"}) {
+    const std::string settings =
+        File("login1", absl::StrCat("/etc/systemd/system/", unit, ".service.d/muster.conf"))
+            .content();
+    EXPECT_THAT(settings, HasSubstr("\nWants=network-online.target\nAfter=network-online.target\n"
+                                    "StartLimitIntervalSec=0\n[Service]\nRestart=always\n"))
+        << unit;
+  }
+}
+
 // Alertmanager leaves a port only when Prometheus no longer sends the password there.
 TEST_F(MonitoringTest, PrometheusLearnsOfAnotherPortFirst) {
   const NodePlan plan = Compile("login1");
