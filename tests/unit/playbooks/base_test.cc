@@ -6,12 +6,15 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "tests/fixtures/golden_texts.h"
 #include "tests/unit/playbooks/roles_fixture.h"
 #include "tests/unit/playbooks/stand_in_node.h"
 
 namespace muster::controller {
 namespace {
 
+using ::muster::testing::Said;
+using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -50,6 +53,61 @@ TEST_F(BaseTest, CloudInitWritesTheNamesOfTheNodes) {
   EXPECT_EQ(node.Read("/etc/cloud/templates/hosts.suse.tmpl"), "of another system\n");
   EXPECT_FALSE(node.Exists("/etc/cloud/templates/hosts.redhat.tmpl"));
   EXPECT_EQ(node.Run(step.command().unless()), 0);
+}
+
+// needrestart reads its settings like this, and restarts what no pattern keeps it from.
+constexpr char kNeedrestart[] = R"pl(
+our %nrconf = (override_rc => {qr(^dbus) => 0});
+eval do { local(@ARGV, $/) = shift; <> };
+die $@ if $@;
+for my $unit (@ARGV) {
+  print "$unit\n" unless grep { $unit =~ /$_/ } keys %{$nrconf{override_rc}};
+})pl";
+
+// unattended-upgrades may exchange a library at any time.
+TEST_F(BaseTest, NeedrestartLeavesTheProgramsAloneOnWhichJobsDepend) {
+  constexpr char kSettings[] = "/etc/needrestart/conf.d/50-muster.conf";
+  GiveOs("ubuntu", "24.04");
+  StandInNode node("needrestart", {"/etc/"});
+  node.Install(kSettings, File("c001", kSettings).content());
+  EXPECT_EQ(node.Run(std::vector<std::string>{
+                "perl", "-e", kNeedrestart, kSettings, "slurmd.service", "slurmctld.service",
+                "munge.service", "nvidia-fabricmanager.service", "nvidia-imex.service",
+                "muster-agent.service", "musterd.service", "beegfs-client.service", "dbus.service",
+                "ssh.service"}),
+            0);
+  EXPECT_EQ(node.output(), "ssh.service\n");
+  EXPECT_EQ(Step("c001", "folder of needrestart's settings").skip_reason(), "");
+  GiveOs("rocky", "9.4");
+  EXPECT_EQ(File("c001", kSettings).content(), "");
+}
+
+// unattended-upgrades would upgrade packages below running jobs.
+TEST_F(BaseTest, UnattendedUpgradesAreOffWhereMusterBringsTheUpdates) {
+  constexpr char kSettings[] = "/etc/apt/apt.conf.d/90muster-periodic";
+  const auto is_off = [&] { return File("c001", kSettings).state() == v1::PRESENCE_PRESENT; };
+  GiveOs("ubuntu", "24.04");
+  options_.offer.snapshots["2026-11-26"] = {};
+  EXPECT_EQ(File("c001", kSettings).state(), v1::PRESENCE_ABSENT);
+  Set(R"({"os_updates": "off"})");
+  EXPECT_FALSE(is_off());
+  Set(R"({"os_updates": "security"})");
+  EXPECT_TRUE(is_off());
+  EXPECT_THAT(File("c001", kSettings).content(),
+              HasSubstr("\nAPT::Periodic::Unattended-Upgrade \"0\";\n"));
+  Set(R"({"os_updates": "off", "os_snapshot": "2026-11-26"})");
+  EXPECT_TRUE(is_off());
+  Set(R"({"os_unattended_upgrades": "keep"})");
+  EXPECT_FALSE(is_off());
+  Set(R"({"os_snapshot": "", "os_unattended_upgrades": "off"})");
+  EXPECT_TRUE(is_off());
+  GiveOs("rocky", "9.4");
+  EXPECT_EQ(File("c001", kSettings).content(), "");
+  // YAML reads an unquoted off as false.
+  for (const char* value : {"false", "\"on\""}) {
+    Set(absl::StrCat(R"({"os_unattended_upgrades": )", value, "}"));
+    EXPECT_THAT(Compile("c001").error, StatusIs(absl::StatusCode::kInvalidArgument, Said()));
+  }
 }
 
 // logind is masked where users need a job to log in.

@@ -64,6 +64,15 @@ TEST_F(OsSnapshotTest, ReplacesTheOtherSources) {
               HasSubstr("Acquire::http::Proxy::login1 \"DIRECT\";\n"));
 }
 
+// Ubuntu's server has appstream, and suites list what it reads: apt failed on every node.
+TEST_F(OsSnapshotTest, AptAsksForNothingThatASnapshotDoesNotKeep) {
+  Set(R"({"os_snapshot": "2026-11-26"})");
+  const std::string settings = File("c001", kAptConf).content();
+  for (const char* target : {"DEP-11", "DEP-11-icons", "Contents-deb", "Contents-deb-legacy"})
+    EXPECT_THAT(settings, HasSubstr(absl::StrCat("\n  ", target, "::DefaultEnabled \"false\";\n")));
+  EXPECT_THAT(settings, HasSubstr("\nAcquire::IndexTargets::deb {\n"));
+}
+
 TEST_F(OsSnapshotTest, TheAddressMayBeOneOfIpv6) {
   options_.offer.address = "[2001:db8::1]";
   Set(R"({"os_snapshot": "2026-11-26"})");
