@@ -32,11 +32,11 @@ const Distribution* FindDistribution(absl::string_view name) {
 absl::Status CheckSigningOf(absl::string_view distribution) {
   const Distribution* const found = FindDistribution(distribution);
   if (found == nullptr || found->instead.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("images of ", distribution,
-                   " cannot be signed: their initramfs has no DHCP client, and their root no merged "
-                   "/usr; build the image of ",
-                   found->instead));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "images of ", distribution,
+      " cannot be signed: their initramfs has no DHCP client, and their root no merged "
+      "/usr; build the image of ",
+      found->instead));
 }
 
 }  // namespace muster::image
