@@ -229,6 +229,69 @@ TEST_F(SlurmAdoptTest, AfterAFirstStartThereIsNothingToDo) {
   EXPECT_EQ(Calls(), kAsk);
 }
 
+// Slurm 23.11.4 of Ubuntu 24.04: the next step of a job failed, and its node was drained.
+TEST_F(SlurmAdoptTest, ASlurmdThatWouldForgetItsJobsIsNotToldToReconfigure) {
+  const std::string plain = File("login1", "/etc/slurm/slurm.conf").content();
+  for (const char* version : {"23.11.0", "23.11.4", "23.11.6"}) {
+    SCOPED_TRACE(version);
+    facts_["c001"]["slurm"] = {{"version", version}};
+    node_.Write("/began", "t 1000000000000000\n");
+    EXPECT_EQ(Adopt("login1", {"1"}), 0) << node_.output();
+    EXPECT_EQ(Calls(), kRestart);
+    node_.Write("/began", kAfterAllFiles);
+    EXPECT_EQ(Adopt("login1"), 0) << node_.output();
+    EXPECT_EQ(Calls(), "");
+    node_.Write("/state.login1", "DOWN\n");
+    node_.Write("/began", "t 1000000000000000\n");
+    EXPECT_EQ(Adopt("login1"), 0) << node_.output();
+    EXPECT_EQ(Calls(), kRestart) << "no more than once";
+  }
+  for (const char* version : {"22.05.8", "23.11.7", "23.11.10", "24.11.5"}) {
+    SCOPED_TRACE(version);
+    facts_["c001"]["slurm"] = {{"version", version}};
+    EXPECT_EQ(Adopt("login1", {"1"}), 0) << node_.output();
+    EXPECT_EQ(Calls(), kAsk);
+    EXPECT_EQ(File("login1", "/etc/slurm/slurm.conf").content(), plain);
+  }
+  GiveOs("ubuntu", "24.04");  // before its workers have said a version
+  EXPECT_EQ(Adopt("login1", {"1"}), 0) << node_.output();
+  EXPECT_EQ(Calls(), kRestart);
+}
+
+// slurmd compares its slurm.conf with slurmctld's, and none of the files beside it.
+TEST_F(SlurmAdoptTest, SlurmConfTellsOfTheFilesBesideIt) {
+  facts_["c001"]["slurm"] = {{"version", "23.11.4"}};
+  const auto conf = [&] { return File("login1", "/etc/slurm/slurm.conf").content(); };
+  const std::string before = conf();
+  EXPECT_THAT(before, HasSubstr("\n# Files beside it: "));
+  Set(R"({"slurm_plugins": ["pyxis"]})");
+  EXPECT_NE(conf(), before) << "plugstack.conf";
+}
+
+class SlurmdFilesTest : public RolesFixture {
+ protected:
+  SlurmdFilesTest()
+      : RolesFixture("- play: p\n  hosts: compute\n  roles: [slurm_worker]\n", {"slurm_worker"}) {}
+};
+
+TEST_F(SlurmdFilesTest, ASlurmdThatIsNotToldTakesNewFilesByARestart) {
+  constexpr char kStep[] = "slurmd has the files of slurmctld";
+  StandInNode node("slurmd-files", {"/run/slurm"});
+  facts_["c001"]["slurm"] = {{"version", "24.11.5"}};
+  EXPECT_NE(Step("c001", kStep).skip_reason(), "");
+  facts_["c001"]["slurm"] = {{"version", "23.11.4"}};
+  const v1::CommandResource command = Step("c001", kStep).command();
+  EXPECT_THAT(command.argv(), ::testing::ElementsAre("systemctl", "restart", "slurmd.service"));
+  EXPECT_EQ(command.environment().at("SLURM_CONF"), "/run/slurm/conf/slurm.conf");
+  const auto has_them = [&](const std::string& says) {
+    node.Program("scontrol", says);
+    return node.Run(command.unless()) == 0;
+  };
+  EXPECT_TRUE(has_them("echo 'HASH_VAL                = Match'"));
+  EXPECT_FALSE(has_them("echo 'HASH_VAL                = Different Ours=0x1 Slurmctld=0x2'"));
+  EXPECT_TRUE(has_them("exit 1")) << "slurmctld does not answer";
+}
+
 TEST_F(SlurmAdoptTest, WorkersCountUnlessTheySayThatTheyHaveNoSlurm) {
   const auto workers = [&] { return Step("login1", "adopt the configuration").command().argv(1); };
   EXPECT_EQ(workers(), "1") << "its facts do not say it";
