@@ -349,9 +349,26 @@ TEST_F(SlurmTakeOverTest, ASlurmdbdOfOthersIsNotTakenOverUnasked) {
   EXPECT_NE(Step("login1", kAccounting).skip_reason(), "");
 }
 
+// MariaDB's package put MySQL's data aside, and slurmdbd began with an empty database.
+TEST_F(SlurmTakeOverTest, AMySqlIsNotReplaced) {
+  constexpr char kMySql[] = "a MySQL that is here stays";
+  Set(R"({"slurm_accounting_host": "login1"})");
+  node_.Program("dpkg-query", "exit 1");
+  EXPECT_EQ(RunStep("login1", kMySql), 0) << "a first installation";
+  node_.Program("dpkg-query", "echo config-files mysql-server-core-8.0");
+  EXPECT_EQ(RunStep("login1", kMySql), 0) << "it was removed";
+  node_.Program("dpkg-query", "echo installed mysql-server-core-8.0");
+  EXPECT_EQ(RunStep("login1", kMySql), 1);
+  EXPECT_THAT(node_.output(), HasSubstr("MySQL (mysql-server-core-8.0)"));
+  Set(R"({"slurm_take_over": true})");
+  EXPECT_EQ(RunStep("login1", kMySql), 1) << "whoever set up slurmdbd";
+  GiveOs("rocky", "9.4");
+  EXPECT_NE(Step("login1", kMySql).skip_reason(), "") << "dnf refuses by itself";
+}
+
 // Packages that SchedMD's slurm.spec makes have no file for logrotate. logrotate refuses a file
 // with a log that another one has.
-TEST_F(SlurmTakeOverTest, LogsOnEnterpriseLinuxDoNotGrowForEver) {
+TEST_F(SlurmTakeOverTest, LogsDoNotGrowForEver) {
   constexpr char kProgram[] = "/usr/local/lib/muster/slurm-log-rotation";
   constexpr char kFolder[] = "/etc/logrotate.d/";
   const struct {
@@ -363,9 +380,6 @@ TEST_F(SlurmTakeOverTest, LogsOnEnterpriseLinuxDoNotGrowForEver) {
   for (const auto& c : kDaemons) {
     SCOPED_TRACE(c.daemon);
     const std::string step = absl::StrCat(c.daemon, "'s log does not grow for ever");
-    GiveOs("debian", "12");
-    EXPECT_NE(Step(c.node, step).skip_reason(), "");
-    GiveOs("rocky", "9.4");
     const v1::CommandResource command = Step(c.node, step).command();
     StandInNode node(absl::StrCat("logs-", c.daemon), {"/etc/", "/usr/local/lib/muster"});
     node.Install(kProgram, File(c.node, kProgram).content());
@@ -404,7 +418,23 @@ TEST_F(SlurmTakeOverTest, LogsOnEnterpriseLinuxDoNotGrowForEver) {
     }
     node.Write(absl::StrCat(kFolder, "slurm.rpmsave"), "/var/log/slurm/*.log {\n}\n");
     node.Write(site, "");
-    EXPECT_TRUE(is_there()) << "one that logrotate passes over";
+    node.Write(absl::StrCat(kFolder, "slurm.dpkg-dist"), "/var/log/slurm/*.log {\n}\n");
+    EXPECT_TRUE(is_there()) << "files that logrotate passes over";
+
+    // The init script signals nobody, and the log is compressed at once.
+    const std::string package = absl::StrCat(kFolder, c.daemon);
+    const std::string log = absl::StrCat("/var/log/slurm-llnl/", c.daemon, ".log /var/log/slurm/",
+                                         c.daemon, ".log {\n  size=5M\n  postrotate\n      ");
+    node.Write(package, absl::StrCat(log, "/usr/sbin/invoke-rc.d --quiet ", c.daemon,
+                                     " reconfig >/dev/null\n      /bin/sleep 1\n  endscript\n}\n"));
+    EXPECT_FALSE(is_there());
+    EXPECT_EQ(node.Read(package), absl::StrCat(log, "systemctl kill --kill-who=main --signal=USR2 ",
+                                               c.daemon, ".service 2>/dev/null || true; sleep 1\n",
+                                               "      /bin/sleep 1\n  endscript\n}\n"));
+    const std::string works = absl::StrCat(log, "start-stop-daemon -s USR2 --stop -q\n");
+    node.Write(package, works);
+    EXPECT_FALSE(is_there());
+    EXPECT_EQ(node.Read(package), works) << "Debian 13's, or a site's own";
   }
 }
 
