@@ -11,6 +11,7 @@ readonly suite=${SUITE:-bookworm}
 # The version of Slurm, and that of its REST interface.
 case $suite in
   bookworm) slurm=22.05 api=v0.0.38 ;;
+  jammy) slurm=21.08 api=v0.0.37 ;;
   noble) slurm=23.11 api=v0.0.40 ;;
   *) slurm=24.11 api=v0.0.42 ;;
 esac

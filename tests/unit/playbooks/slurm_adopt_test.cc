@@ -253,9 +253,15 @@ TEST_F(SlurmAdoptTest, ASlurmdThatWouldForgetItsJobsIsNotToldToReconfigure) {
     EXPECT_EQ(Calls(), kAsk);
     EXPECT_EQ(File("login1", "/etc/slurm/slurm.conf").content(), plain);
   }
-  GiveOs("ubuntu", "24.04");  // before its workers have said a version
+  // What a worker gets, before it has said a version; those of Debian 12 are told, whatever
+  // slurmctld is.
+  GiveOs("ubuntu", "24.04");
   EXPECT_EQ(Adopt("login1", {"1"}), 0) << node_.output();
   EXPECT_EQ(Calls(), kRestart);
+  facts_["c001"]["os"]["id"] = "debian";
+  facts_["c001"]["os"]["version_id"] = "12";
+  EXPECT_EQ(Adopt("login1", {"1"}), 0) << node_.output();
+  EXPECT_EQ(Calls(), kAsk);
 }
 
 // slurmd compares its slurm.conf with slurmctld's, and none of the files beside it.
@@ -265,7 +271,12 @@ TEST_F(SlurmAdoptTest, SlurmConfTellsOfTheFilesBesideIt) {
   const std::string before = conf();
   EXPECT_THAT(before, HasSubstr("\n# Files beside it: "));
   Set(R"({"slurm_plugins": ["pyxis"]})");
-  EXPECT_NE(conf(), before) << "plugstack.conf";
+  const std::string with_pyxis = conf();
+  EXPECT_NE(with_pyxis, before) << "plugstack.conf";
+  facts_["c001"]["gpus"] = {{{"device_path", "/dev/nvidia0"}, {"slurm_type", "h100"}}};
+  const std::string with_gpu = conf();
+  facts_["c001"]["gpus"][0]["device_path"] = "/dev/nvidia1";
+  EXPECT_NE(conf(), with_gpu) << "gres.conf";
 }
 
 class SlurmdFilesTest : public RolesFixture {
@@ -281,7 +292,6 @@ TEST_F(SlurmdFilesTest, ASlurmdThatIsNotToldTakesNewFilesByARestart) {
   EXPECT_NE(Step("c001", kStep).skip_reason(), "");
   facts_["c001"]["slurm"] = {{"version", "23.11.4"}};
   const v1::CommandResource command = Step("c001", kStep).command();
-  EXPECT_THAT(command.argv(), ::testing::ElementsAre("systemctl", "restart", "slurmd.service"));
   EXPECT_EQ(command.environment().at("SLURM_CONF"), "/run/slurm/conf/slurm.conf");
   const auto has_them = [&](const std::string& says) {
     node.Program("scontrol", says);
@@ -290,6 +300,13 @@ TEST_F(SlurmdFilesTest, ASlurmdThatIsNotToldTakesNewFilesByARestart) {
   EXPECT_TRUE(has_them("echo 'HASH_VAL                = Match'"));
   EXPECT_FALSE(has_them("echo 'HASH_VAL                = Different Ours=0x1 Slurmctld=0x2'"));
   EXPECT_TRUE(has_them("exit 1")) << "slurmctld does not answer";
+  node.Program("sleep", "exit 0");
+  node.Program("systemctl", "echo \"$*\"; exit 1");
+  node.Program("scontrol", "echo 'HASH_VAL = Different Ours=0x1 Slurmctld=0x2'");
+  EXPECT_EQ(node.Run(command.argv()), 1);
+  EXPECT_THAT(node.output(), AllOf(HasSubstr("restart slurmd.service"), HasSubstr("does not get")));
+  node.Program("scontrol", "echo 'HASH_VAL = Match'");
+  EXPECT_EQ(node.Run(command.argv()), 0) << "the second start of systemd's own";
 }
 
 TEST_F(SlurmAdoptTest, WorkersCountUnlessTheySayThatTheyHaveNoSlurm) {
