@@ -33,8 +33,8 @@ absl::StatusOr<std::string> ReadParameterToSet(const std::string& key, const std
 absl::Status WriteParameter(const std::string& key, const std::string& value,
                             sys::FileSystem& files);
 
-// The text of a file of /etc/sysctl.d, in which a kernel may lack the parameters of `optional`, and
-// the reverse, which ignores lines that it does not understand.
+// The text of a file of /etc/sysctl.d, with a dash before the keys in `optional`, and the reverse,
+// which ignores lines that it does not understand.
 std::string FormatParameters(const KernelParameters& parameters,
                              const ParameterNames& optional = {});
 KernelParameters ParseParameters(absl::string_view text);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A machine without a disk boots an image of Ubuntu 24.04: the shipped worker's definition with what docs/images.md says
-# of Ubuntu. The busybox of its initramfs lacks programs that the boot needs. `./dev nightly boot` runs it, where
+# A machine without a disk boots an image of Ubuntu 24.04: the shipped worker's definition with the changes that
+# docs/images.md lists for Ubuntu. The busybox of its initramfs lacks programs that the boot needs. `./dev nightly boot` runs it, where
 # Ubuntu's keyring is there: without hardware support a boot takes minutes.
 set -euo pipefail
 # shellcheck source=tests/lab/testing.sh

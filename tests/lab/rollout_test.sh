@@ -44,7 +44,7 @@ took=$((SECONDS - started))
 wait_for 20 "all nodes idle" nodes_idle c001 c002 c003
 expect_equal "c001 c002 c003" "$(lab exec login1 srun -N3 hostname | sort | xargs)" "a job on three nodes"
 lab exec login1 sbatch --wait --chdir=/ --output=/dev/null --wrap true
-# As Slurm 23.11 says where the main scheduler leaves batch jobs to backfill.
+# Slurm 23.11 (SUITE=noble) logs this when its main scheduler leaves batch jobs to backfill.
 expect_equal 0 "$(lab exec login1 grep -c 'has invalid account' /var/log/slurm/slurmctld.log || true)" "jobs passed over"
 
 step "facts agree with Slurm"

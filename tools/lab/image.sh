@@ -54,7 +54,7 @@ _image_build() {  # SUITE KIND TARGET
   fi
   [[ $2 == bare ]] || lists+=("$LAB_SOURCE/image/prepared.txt")
   include=$(cat "${lists[@]}" | grep -v '^#' | paste -sd,)
-  # chrony takes the place of systemd-timesyncd, which Ubuntu's minimum is: a step of a rollout.
+  # Without chrony: it replaces systemd-timesyncd, which a minimal Ubuntu has, and that is for the rollout to do.
   ! image_is_ubuntu "$1" || include=${include/chrony,}
   image_sources "$1" | nice mmdebstrap --mode=root --format=directory --variant=important \
     --include="$include" --skip=cleanup/apt/lists,cleanup/reproducible \

@@ -14,7 +14,7 @@ LAB_PROXY_STATE=$LAB_STATE_ROOT/.proxy
 #   $LAB_STATE_ROOT/N/
 #     checkout              the source tree that owns this lab
 #     subnet                the third byte of 10.77.x.0/24
-#     suite                 bookworm or trixie
+#     suite                 bookworm, trixie, jammy or noble
 #     switches              1 or 2
 #     weight                its share of the processors beside other labs
 #     uplink                of two switches: the state of the link between them

@@ -275,7 +275,7 @@ void ClaimSysctls(const v1::Step& step, Claims& claims) {
   claims.Of(absl::StrCat("sysctls ", step.sysctls().name()))
       .Want("list", absl::StrJoin(values, "\n", absl::PairFormatter("=")));
   for (const auto& [key, value] : values) {
-    // Of a parameter that the kernel may lack, the name has a dash before it.
+    // A dash before the name marks a parameter that the kernel may lack.
     claims.Of(ParameterName(std::string(absl::StripPrefix(key, "-"))))
         .WantThere(true)
         .Want("value", OneBlank(value));

@@ -165,7 +165,7 @@ TEST_F(DriverTest, NamesOfEveryDistribution) {
   }
 }
 
-// Ubuntu has replaced 535 by 580.
+// Ubuntu has replaced 535 with 580.
 TEST_F(DriverTest, TheDefaultBranchIsOneThatTheSourceHas) {
   const struct {
     const char *os, *version;

@@ -124,7 +124,7 @@ esac
 END
 chmod 755 "${work:?}"/bin/*
 expect 1 "a replaced branch" branch '535.*' nvidia-dkms-535-server
-expect_contains "$output" 'branch 535 of the driver by 580' "what has replaced it"
+expect_contains "$output" 'branch 535 of the driver with 580' "what has replaced it"
 expect_contains "$output" 'set gpu_driver_branch: "580"' "the remedy"
 expect 1 "a replaced branch among others" branch '550.*' nvidia-dkms-550-open nvidia-utils-550-server
 expect_contains "$output" 'set gpu_driver_branch: "580"' "a successor that is replaced, too"

@@ -10,7 +10,7 @@ rm -f "$root"/etc/ssh/ssh_host_*
 rm -f "$root/var/lib/dbus/machine-id" "$root/etc/hostname" "$root/etc/resolv.conf"
 : >"$root/etc/resolv.conf"
 
-# Their sshd takes root by key: that is how a provisioned server is reached.
+# sshd takes root by key: that is how a provisioned server is reached.
 chroot "$root" passwd --lock root >/dev/null
 sed -i 's/^#\?PermitRootLogin .*/PermitRootLogin prohibit-password/' "$root/etc/ssh/sshd_config"
 
@@ -23,7 +23,7 @@ for unit in chrony munge slurmctld slurmd; do
   [[ ! -e $root/lib/systemd/system/$unit.service ]] || chroot "$root" systemctl disable --quiet "$unit"
 done
 
-# One file, named as Debian names it, and Ubuntu from 24.04 on.
+# One file of sources, named as Debian names it; Ubuntu has one from 24.04 on.
 if compgen -G "$root/etc/apt/sources.list.d/*.sources" >/dev/null; then
   mv "$root"/etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/debian.sources"
   rm -f "$root/etc/apt/sources.list"

@@ -156,7 +156,7 @@ TEST_F(SysctlTest, ASetForgetsWhatTheKernelNoLongerHas) {
   ExpectConverges(kOne, {"at boot"});
 }
 
-// Ubuntu's kernel restricts user namespaces by AppArmor, and has nothing to say of it without it.
+// Ubuntu's kernel has the parameter that restricts user namespaces only while AppArmor is on.
 TEST_F(SysctlTest, AParameterThatTheKernelMayLackIsSetWhereItIs) {
   constexpr char kMayLack[] =
       "sysctls { name: 'net' values { key: '-kernel.restricted' value: '0' } "
