@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/sys/file_system.h"
@@ -86,7 +87,22 @@ absl::Status CheckBuildTools() {
         absl::StrCat("the user ", ::getuid(), " has no account on this machine"));
   const std::string user = account->pw_name;
   RETURN_IF_ERROR(CheckIds("/etc/subuid", user));
-  return CheckIds("/etc/subgid", user);
+  RETURN_IF_ERROR(CheckIds("/etc/subgid", user));
+  sys::RealProcessRunner runner;
+  return CheckNamespaces(runner);
+}
+
+absl::Status CheckNamespaces(sys::ProcessRunner& runner) {
+  // Mounting needs rights in the namespace, which AppArmor takes away on Ubuntu 24.04.
+  sys::ProcessSpec spec{
+      .argv = {"unshare", "--user", "--map-root-user", "--map-auto", "--mount", "true"}};
+  spec.timeout = absl::Seconds(30);
+  const absl::Status status = sys::RunChecked(runner, spec).status();
+  if (status.ok()) return status;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this machine gives you no namespace in which you are root (", status.message(),
+      "): images are built on Debian 12 or later and Ubuntu 24.04 or later, on Ubuntu as root or "
+      "after, as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0"));
 }
 
 absl::Status CheckSigningTools() { return CheckTools(kSigningTools, "images are signed"); }

@@ -5,6 +5,10 @@
 
 #include "absl/status/status.h"
 
+namespace muster::sys {
+class ProcessRunner;
+}
+
 namespace muster::cli {
 
 // Subordinate ids that a build needs: those of all accounts that packages and roles may make.
@@ -14,9 +18,11 @@ inline constexpr int kNeededIds = 65536;
 // at least kNeededIds. Pure.
 bool HasSubordinateIds(const std::string& text, const std::string& user, unsigned uid);
 
-// FailedPrecondition, with what to do about it: a program is missing, or the person who calls has
-// too few subordinate ids.
+// FailedPrecondition, with what to do about it: a program is missing, the person who calls has too
+// few subordinate ids, or may not have a namespace with them.
 absl::Status CheckBuildTools();
+// The last of these alone.
+absl::Status CheckNamespaces(sys::ProcessRunner& runner);
 
 // Systemd's stub, to which a signed kernel image is added, and its boot loader for disks. One
 // package has both.
