@@ -23,15 +23,8 @@ expect_equal 0 "$RC" "exit code"
 muster boot set d001 debian-worker --once
 
 step "a machine without a disk boots the image"
-sed -i 's/^vars:$/&\n  boot_peers: true/' "$inventory"
-muster inventory apply "$work/inventory" >/dev/null
-power_on disk=no tpm=no reboot=off
-wait_for $limit "the script" has_step script
-wait_for $limit "kernel and initramfs" has_step initrd
-wait_for $limit "the root" has_step switched
-expect_equal "script kernel initrd root verified switched" "$(steps)" "the steps of the boot"
+boot_in_chunks
 expect_equal disk "$(next)" "what it boots next, the order being used up"
-says_on_console "the root came in [0-9]* chunks" || fail "the root came whole"
 step "the root is there"
 wait_for $limit "a system that is up" says_on_console "d001 login:"
 has_keys() { [[ $(lab exec login1 ssh-keyscan -T 5 "$network.231" 2>/dev/null) == *ssh-ed25519* ]]; }

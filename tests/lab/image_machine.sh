@@ -58,3 +58,15 @@ YAML
   apply "$site/playbooks/boot.yaml"
   expect_applied 0 "the boot server"
 }
+
+# The machine boots an image for which there is an order, and gets its root in chunks.
+boot_in_chunks() {
+  sed -i 's/^vars:$/&\n  boot_peers: true/' "$inventory"
+  muster inventory apply "$work/inventory" >/dev/null
+  power_on disk=no tpm=no reboot=off
+  wait_for $limit "the script" has_step script
+  wait_for $limit "kernel and initramfs" has_step initrd
+  wait_for $limit "the root" has_step switched
+  expect_equal "script kernel initrd root verified switched" "$(steps)" "the steps of the boot"
+  says_on_console "the root came in [0-9]* chunks" || fail "the root came whole"
+}

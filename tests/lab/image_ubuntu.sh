@@ -22,14 +22,7 @@ muster image show noble
 muster boot set d001 noble --once
 
 step "a machine boots it, in chunks"
-sed -i 's/^vars:$/&\n  boot_peers: true/' "$inventory"
-muster inventory apply "$work/inventory" >/dev/null
-power_on disk=no tpm=no reboot=off
-wait_for $limit "the script" has_step script
-wait_for $limit "kernel and initramfs" has_step initrd
-wait_for $limit "the root" has_step switched
-expect_equal "script kernel initrd root verified switched" "$(steps)" "the steps of the boot"
-says_on_console "the root came in [0-9]* chunks" || fail "the root came whole"
+boot_in_chunks
 wait_for $limit "a system that is up" says_on_console "d001 login:"
 wait_for $limit "host keys, before somebody connects" says_on_console "generating new host keys"
 has_keys() { [[ $(lab exec login1 ssh-keyscan -T 5 "$network.231" 2>/dev/null) == *ssh-ed25519* ]]; }
